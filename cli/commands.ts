@@ -7,7 +7,9 @@ import { ENGINE } from "./engine/engine-command.ts";
 import { EVENTS } from "./events/events-command.ts";
 import { FLOWS } from "./flows/flows-command.ts";
 import { HOME_COMMANDS } from "./home/home-commands.ts";
+import { IMPORT } from "./import/import-command.ts";
 import { MCP } from "./mcp/mcp-command.ts";
+import { PROJECT_COMMANDS } from "./project/project-commands.ts";
 import { RULES } from "./rules/rules-command.ts";
 import { RUN } from "./run/run-command.ts";
 import { RUNS } from "./runs/runs-command.ts";
@@ -26,7 +28,9 @@ export const COMMANDS: readonly CommandSpec[] = [
   RULES,
   VARIABLES,
   ARTIFACTS,
+  IMPORT,
   ENGINE,
   MCP,
+  ...PROJECT_COMMANDS,
   ...HOME_COMMANDS,
 ];

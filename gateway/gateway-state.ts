@@ -6,12 +6,14 @@
 import { type Committed, eventAnswers, type FeedMessage, type LiveFlows } from "#protocol/wire/feed";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
 import { OutstandingCommands } from "./commands/outstanding-commands.ts";
+import { RunWaits } from "./commands/run-waits.ts";
 import type { GatewayOptions, GatewayPorts } from "./gateway.ts";
 import { McpEndpoint } from "./mcp/endpoint.ts";
 import type { Reads } from "./reads/reads.ts";
 import type { BodyMemory } from "./request/body-budget.ts";
 import type { Endpoint } from "./request/endpoint.ts";
 import { buildRouter } from "./request/endpoints.ts";
+import type { Readiness } from "./request/readiness.ts";
 import type { Router } from "./request/router.ts";
 import { StreamRing } from "./stream/stream-ring.ts";
 import { StreamHub } from "./stream/subscribers.ts";
@@ -25,11 +27,15 @@ export class GatewayState {
   readonly #ring: StreamRing;
   readonly #hub: StreamHub;
   readonly #commands: OutstandingCommands;
+  readonly #waits: RunWaits;
 
-  constructor(options: GatewayOptions, ports: Required<GatewayPorts>, reads: Reads, bodies: BodyMemory) {
+  constructor(options: GatewayOptions, ports: Required<GatewayPorts>, reads: Reads, bodies: BodyMemory, readiness: Readiness) {
     this.#ports = ports;
     this.#reads = reads;
-    this.#ring = new StreamRing((kind, id) => reads.renderRow(kind, id));
+    this.#ring = new StreamRing(
+      (kind, id) => reads.renderRow(kind, id),
+      (kind, id) => reads.subjectOf(kind, id),
+    );
     this.#hub = new StreamHub(this.#ring, {
       now: ports.now,
       // A message that cannot be rendered becomes a gap in the stream; that does not require a rebuild.
@@ -37,11 +43,20 @@ export class GatewayState {
       keepAlive: guardedAlarm(ports.defect),
       defer: (work) => setImmediate(() => guard(work, ports.defect)),
     });
+    this.#waits = new RunWaits({
+      now: ports.now,
+      alarm: guardedAlarm(ports.failed),
+      ring: this.#ring,
+      render: (id) => reads.renderRow("run.updated", id),
+      hasEnded: (id) => reads.runHasEnded(id),
+      defect: ports.defect,
+    });
     this.#commands = new OutstandingCommands({
       send: (actor, message) => ports.send(actor, message),
       now: ports.now,
       alarm: guardedAlarm(ports.failed),
       latestSeq: () => this.#ring.latest,
+      awaitEnd: (exchange, text, waitUs) => this.#waits.created(exchange, text, waitUs),
       renderEvent: (id) => reads.renderRow("event.created", id),
       firstId: this.firstId,
       bodies,
@@ -49,6 +64,7 @@ export class GatewayState {
     const mcp = new McpEndpoint({
       commands: this.#commands,
       reads,
+      waits: this.#waits,
       version: options.version,
       readOnly: options.mcp_read_only,
       newId: ports.newId,
@@ -56,7 +72,7 @@ export class GatewayState {
       wallUs: () => Date.now() * 1000,
       defect: ports.defect,
     });
-    this.router = buildRouter(this.#commands, this.#hub, reads, mcp, ports.warn);
+    this.router = buildRouter({ commands: this.#commands, hub: this.#hub, reads, waits: this.#waits, mcp, readiness }, ports);
   }
 
   receive(message: FeedMessage | LiveFlows): void {
@@ -72,6 +88,7 @@ export class GatewayState {
     this.#ring.continueAfter(former.#ring.latest);
     this.#commands.takeOver(former.#commands);
     this.#hub.takeOver(former.#hub);
+    this.#waits.takeOver(former.#waits);
   }
 
   /**
@@ -95,6 +112,7 @@ export class GatewayState {
   /** Ends streams, and waits for outstanding answers at most this long. */
   async stop(graceMs: number): Promise<void> {
     this.#hub.close();
+    this.#waits.stop();
     await this.#commands.stop(graceMs);
   }
 
@@ -103,6 +121,7 @@ export class GatewayState {
     const seamless = this.#ring.append(commit);
     for (const [command, event] of eventAnswers(commit)) this.#answerWithEvent(command, event);
     this.#commands.settle(commit.replies);
+    this.#waits.published(commit.stream, seamless);
     this.#hub.published(seamless);
     this.#tellRead(commit);
   }

@@ -6,7 +6,7 @@
 import { refuse } from "#protocol/errors";
 import type { RouteAbandoned, RouteMessage, RouteRequest } from "#protocol/routes/custom-route";
 import type { Command, CommandNotice } from "#protocol/wire/command";
-import type { FeedMessage, LiveFlows } from "#protocol/wire/feed";
+import type { FeedMessage, LiveFlows, Serving } from "#protocol/wire/feed";
 import { STALL_US } from "#runtime/host";
 import { createSystemAlarm } from "#runtime/timers";
 import { GatewayState } from "./gateway-state.ts";
@@ -14,8 +14,10 @@ import { Pages } from "./pages/pages.ts";
 import { Reads } from "./reads/reads.ts";
 import { Access } from "./request/auth.ts";
 import { BodyBudget } from "./request/body-budget.ts";
+import { withoutToken } from "./request/callback-endpoint.ts";
 import { CustomRouteTable } from "./request/custom-routes.ts";
 import type { Endpoint } from "./request/endpoint.ts";
+import { Readiness } from "./request/readiness.ts";
 import { replyDefect, replyMethodNotAllowed, replyOptions, replyRefusal } from "./request/reply.ts";
 import type { Match } from "./request/router.ts";
 import { HeadFacts } from "./transport/head-facts.ts";
@@ -50,7 +52,7 @@ export interface GatewayOptions {
   connections_max: number;
 }
 
-export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage;
+export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage | Serving;
 
 export interface GatewayPorts {
   send(actor: string, message: Command | CommandNotice): void;
@@ -101,6 +103,7 @@ class HttpGateway implements Gateway, RequestHandler {
   readonly #access: Access;
   readonly #reads: Reads;
   readonly #bodies = new BodyBudget();
+  readonly #readiness = new Readiness();
   /** Head of the request that is being handled. */
   readonly #head = new HeadFacts();
   #transport: Transport | null = null;
@@ -118,7 +121,7 @@ class HttpGateway implements Gateway, RequestHandler {
       failed: (exchange, cause) => this.failed(exchange, cause),
       defect: this.#ports.defect,
     });
-    this.#state = new GatewayState(options, this.#ports, this.#reads, this.#bodies.decided);
+    this.#state = new GatewayState(options, this.#ports, this.#reads, this.#bodies.decided, this.#readiness);
     this.#custom = new CustomRouteTable({
       send: (message) => ports.sendRoute(message),
       memory: this.#bodies,
@@ -151,15 +154,16 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   receive(message: GatewayMessage): void {
-    if (isRouteMessage(message)) this.#custom.receive(message);
+    if (message.kind === "Serving") this.#readiness.report(message.reason);
+    else if (isRouteMessage(message)) this.#custom.receive(message);
     else this.#state.receive(message);
   }
 
   restart(failedAt: GatewayMessage | null): void {
-    const state = new GatewayState(this.#options, this.#ports, this.#reads, this.#bodies.decided);
+    const state = new GatewayState(this.#options, this.#ports, this.#reads, this.#bodies.decided, this.#readiness);
     state.takeOver(this.#state);
     this.#state = state;
-    if (failedAt !== null && !isRouteMessage(failedAt)) state.recover(failedAt);
+    if (failedAt !== null && failedAt.kind !== "Serving" && !isRouteMessage(failedAt)) state.recover(failedAt);
   }
 
   stop(): Promise<void> {
@@ -186,7 +190,7 @@ class HttpGateway implements Gateway, RequestHandler {
 
   #noteHeld({ method, path }: Exchange, startUs: number): void {
     const tookUs = this.#ports.now() - startUs;
-    if (tookUs > STALL_US) this.#ports.held(`${method} ${path.slice(0, PATH_LENGTH_SHOWN)}`, tookUs);
+    if (tookUs > STALL_US) this.#ports.held(`${method} ${shown(path)}`, tookUs);
   }
 
   #route(exchange: Exchange): void {
@@ -199,7 +203,10 @@ class HttpGateway implements Gateway, RequestHandler {
     }
     const source = this.#access.checkSource(exchange, head);
     if (source !== null) {
-      replyRefusal(exchange, source);
+      // Other servers send deliveries to incoming hooks by any name of this server; their signature is checked instead.
+      const hook = this.#custom.matchPublic(exchange);
+      if (hook === null) replyRefusal(exchange, source);
+      else this.#custom.serve(exchange, hook);
       return;
     }
     const match = this.#state.router.match(exchange.path);
@@ -209,7 +216,8 @@ class HttpGateway implements Gateway, RequestHandler {
     }
     const custom = this.#custom.match(exchange.path);
     if (custom !== null) {
-      const refusal = this.#access.checkToken(exchange);
+      const hook = custom.methods.get(exchange.method)?.public === true;
+      const refusal = hook ? null : this.#access.checkToken(exchange);
       if (refusal === null) this.#custom.serve(exchange, custom);
       else replyRefusal(exchange, refusal);
       return;
@@ -221,7 +229,7 @@ class HttpGateway implements Gateway, RequestHandler {
   failed(exchange: Exchange, cause: unknown): void {
     const id = this.#ports.newId();
     const { method, path } = exchange;
-    this.#ports.defect(new Error(`error ${id} of ${method} ${path.slice(0, PATH_LENGTH_SHOWN)}: ${messageOf(cause)}`, { cause }));
+    this.#ports.defect(new Error(`error ${id} of ${method} ${shown(path)}: ${messageOf(cause)}`, { cause }));
     if (exchange.open) replyDefect(exchange, id);
   }
 
@@ -258,8 +266,13 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 }
 
-function isRouteMessage(message: GatewayMessage): message is RouteMessage {
+function isRouteMessage(message: Exclude<GatewayMessage, Serving>): message is RouteMessage {
   return message.kind === "RouteAnswer" || message.kind === "CustomRoutes" || message.kind === "RouteRequestsLost";
+}
+
+/** A path for the log. */
+function shown(path: string): string {
+  return withoutToken(path).slice(0, PATH_LENGTH_SHOWN);
 }
 
 function messageOf(cause: unknown): string {

@@ -91,8 +91,18 @@ export const REFUSALS = {
     status: 409,
     message: (name: string) => `flow "${name}" is live: it is registered from code by the running server`,
   },
-  run_ended: { status: 409, message: (id: number) => `run ${id} has ended or is paused; it cannot hold resources` },
+  run_ended: {
+    status: 409,
+    message: (id: number) => `run ${id} has ended, is paused or waits without an engine; it cannot hold resources`,
+  },
+  run_goes_on: { status: 409, message: (id: number, other: number) => `run ${id} goes on as run ${other}` },
   run_not_ended: { status: 409, message: (state: string) => `run is ${state}; only a run that has ended can be retried` },
+  no_results: {
+    status: 422,
+    message: (id: number) => `run ${id} is not durable: it has no results to go on with; retry it from its start`,
+  },
+  no_task: { status: 422, message: (id: number, key: string) => `run ${id} has no task run "${key}"` },
+  not_asleep: { status: 409, message: (state: string) => `run is ${state}; it neither sleeps nor waits for its next attempt` },
   not_paused: { status: 409, message: (state: string) => `run is ${state}, not Paused` },
   stale_lease: { status: 409, message: (id: number) => `run ${id} was handed out again; this lease is over` },
   never_held: {
@@ -148,7 +158,14 @@ export const REFUSALS = {
     message: (word: string) =>
       `query parameter level: unknown level "${word}"; expected a number or DEBUG, INFO, WARNING, ERROR, CRITICAL`,
   },
+  bad_filter: { status: 422, message: (name: string, why: string) => `query parameter ${name}: ${why}` },
   event_name_blank: { status: 422, message: () => "event name is required" },
+
+  // 429: more requests than the interface takes
+  too_many_callbacks: {
+    status: 429,
+    message: () => "too many requests to callbacks that are not open; try again in a second",
+  },
 
   // 431, 500 to 504, 507: limits and failures of the server
   header_too_large: { status: 431, message: () => "request header is too large" },
@@ -220,6 +237,11 @@ export function refuseTransition(reason: TransitionReason, to: StateType, curren
 /** 409 for a move under a lease that is over: a rejected transition like the others. */
 export function refuseStaleLease(runId: number, current: State): Refusal {
   return new Refusal("stale_lease", 409, REFUSALS.stale_lease.message(runId), { reason: "stale-lease", current });
+}
+
+/** 409 for a run that neither sleeps nor waits for its next attempt. */
+export function refuseWake(current: State): Refusal {
+  return new Refusal("not_asleep", 409, REFUSALS.not_asleep.message(current.name), { reason: "not-asleep", current });
 }
 
 /** 409 for an answer to a run that waits for none. */

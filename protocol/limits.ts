@@ -147,6 +147,10 @@ export const PROJECTED_FIRES_MAX = 100;
 export const SKIP_AHEAD_FIRES_MAX = 100;
 /** Shortest interval of a schedule: that of a recurrence rule by the second. Each fire is a run. */
 export const SCHEDULE_INTERVAL_SECONDS_MIN = 1;
+/** Parameters of a schedule, as JSON text: they are held in memory, and parsed and rendered on the core. */
+export const SCHEDULE_PARAMETERS_BYTES_MAX = 16 * KIB;
+/** Work for the templates in the parameters of one fire: about a millisecond of the core (Budget). */
+export const SCHEDULE_WORK_MAX = 10_000;
 /** Future fires per schedule: [default, maximum], also for all schedules together: computing them blocks the core. */
 export const FIRES_COUNT = [100, 1_000] as const;
 export const FIRES_TOTAL_MAX = 20_000;
@@ -203,6 +207,17 @@ export const EXCHANGE_BYTES_MAX = MIB;
 export const EXCHANGE_HELD_MAX = 2 * ENGINE_SLOTS_MAX;
 export const EXCHANGE_REPORTS_MAX = 2 * ENGINE_SLOTS_MAX;
 
+/** Requests that wait for the end or a change of a run: each holds a connection, of which a process has some thousands. */
+export const RUN_WAITS_MAX = 10_000;
+
+/**
+ * Flows with series of their own in GET /metrics. With nine states each, they and all other metrics stay below 2,000 series;
+ * the rest is counted as flow "other".
+ */
+export const METRIC_FLOWS_MAX = 150;
+/** Resources with series of their own in GET /metrics; the rest is summed as "other". */
+export const METRIC_RESOURCES_MAX = 100;
+
 /** Stream messages kept for reconnecting clients; an older number gets resync. */
 export const STREAM_RING_COUNT = 4_096;
 /**
@@ -212,6 +227,8 @@ export const STREAM_RING_COUNT = 4_096;
 export const STREAM_PIECE_BYTES_MAX = 64 * KIB;
 /** Total of the pieces that readers of the stream have not taken; beyond it a reader due to get a large piece gets resync. */
 export const STREAM_UNSENT_BYTES_MAX = 64 * MIB;
+/** Entries of each list in a filter of the stream: each message is compared with all of them. */
+export const STREAM_FILTER_ITEMS_MAX = 100;
 /** Idle time of a stream after which a comment line keeps the connection open. */
 export const STREAM_KEEP_ALIVE_MS = 15_000;
 
@@ -222,6 +239,8 @@ export const MCP_SESSION_IDLE_US = 3_600_000_000;
 /** Length of the client name of a session; it becomes part of `created_by`. */
 export const MCP_CLIENT_NAME_LENGTH_MAX = 128;
 /** Page sizes of MCP tools: [default, maximum]. Smaller than those of the API, because a model reads every row. */
+/** Longest wait of wait_for_run: hosts commonly give up a call after a minute. */
+export const MCP_WAIT_SECONDS_MAX = 50;
 export const MCP_RUNS_PAGE = [20, 200] as const;
 export const MCP_LOGS_PAGE = [200, 1_000] as const;
 export const MCP_EVENTS_PAGE = [50, 500] as const;
@@ -240,6 +259,10 @@ export const ROUTE_MS_MAX = 300_000;
 export const ROUTE_ANSWER_BYTES_MAX = 8 * MIB;
 /** Concurrent requests for custom routes. */
 export const ROUTE_REQUESTS_MAX = 1_000;
+/** Concurrent requests for incoming hooks: anyone can send them, so most places stay for routes that need the token. */
+export const HOOK_REQUESTS_MAX = 100;
+/** Body of a delivery to an incoming hook. Anyone can send one, so a delivery may be less than other bodies. */
+export const HOOK_BODY_BYTES_MAX = 2 * MIB;
 /** Time limit for one call of the function of a code rule, as for every action of a rule. */
 export const RULE_CALL_MS_MAX = 10_000;
 /** Time limit for one call of a hook. */
@@ -252,3 +275,26 @@ export const RULE_CHAIN_DEPTH_MAX = 8;
 /** Attempts for a webhook or mail. */
 export const OUTBOUND_ATTEMPTS_MAX = 3;
 export const WEBHOOK_REDIRECTS_MAX = 3;
+
+/** Result of a step in the store, as JSON text; a larger one is a file in the home. */
+export const STEP_INLINE_BYTES_MAX = 64_000;
+/** Result of a step: it is held in memory as a whole where it is made, written and read. */
+export const STEP_BYTES_MAX = 16 * MIB;
+/** Results up to this size are listed with their steps; larger ones are requested when the flow asks for the step. */
+export const STEP_LISTED_BYTES_MAX = 1_024;
+/** Steps, or waits, of a run in one answer. */
+export const STEPS_PAGE = [1_000, 1_000] as const;
+/** Waits of a run in one request, and open at one time: one step of the core arms them, one commit writes them. */
+export const WAITS_MAX = 1_000;
+/** Filter of a wait for an event, as JSON text; the core keeps it in memory and compares every event of that name with it. */
+export const WAIT_FILTER_BYTES_MAX = 8 * KIB;
+/** Body that answers a callback: it is stored with the wait, and read with the waits of its run. */
+export const CALLBACK_BYTES_MAX = 64_000;
+/** Requests to URLs of callbacks that are not open, per second and at once: they come without a token, by mistake or to guess. */
+export const CALLBACK_MISSES = { perSecond: 10, atOnce: 100 } as const;
+/** What a parked run goes on with (attempt and times), as JSON text: the core keeps it in memory. */
+export const PROGRESS_BYTES_MAX = 4 * KIB;
+/** Depth of children: a flow that calls itself by mistake ends here. */
+export const CHILD_DEPTH_MAX = 8;
+/** Shorter waits stay in the engine, in seconds: a park costs two commits and the flow begins again from its top. */
+export const PARK_AFTER_SECS_DEFAULT = 5;

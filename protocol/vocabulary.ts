@@ -30,6 +30,7 @@ export const StateEntry = Type.Object(
 );
 export type StateEntry = Static<typeof StateEntry>;
 
+/** The events of the server, their reserved prefixes, and the states. */
 export const Vocabulary = Type.Object(
   { events: Type.Array(EventEntry), reserved_prefixes: Strings, states: Type.Array(StateEntry) },
   { title: "Vocabulary" },

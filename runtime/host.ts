@@ -9,7 +9,7 @@ import { assert } from "./assert.ts";
 import type { Clock } from "./clock.ts";
 import { type Effect, Outbox } from "./effect.ts";
 import { type Lane, Mailbox } from "./mailbox.ts";
-import { type Alarm, Timers } from "./timers.ts";
+import { type Alarm, CLOCK_STEP_MIN_US, Timers } from "./timers.ts";
 
 /** Messages that one actor handles before the next actor gets its share of the turn. */
 const SHARE_MAX = 256;
@@ -77,6 +77,8 @@ export class Host {
   #inTurn = false;
   /** Time spent in steps of this turn. */
   #turnUs = 0;
+  /** Wall clock minus monotonic clock when the steps read the time for the timers that they set. */
+  #offsetUs = 0;
   #deferred = false;
 
   constructor(options: HostOptions) {
@@ -127,7 +129,8 @@ export class Host {
       throw cause;
     }
     cell.state = "running";
-    this.#perform(name, setAgain(out.effects, offsetUs - this.#clockOffsetUs()));
+    this.#offsetUs = offsetUs;
+    this.#perform(name, out.effects);
     this.#makeReady(cell);
     // Handle messages that arrived during the start without waiting for another message.
     if (cell.queued) this.#deferTurn();
@@ -177,6 +180,7 @@ export class Host {
     if (this.#inTurn) return;
     this.#inTurn = true;
     this.#turnUs = 0;
+    this.#offsetUs = this.#clockOffsetUs();
     let left = TURN_MAX;
     while (left > 0 && this.#turnUs < TURN_US) {
       const cell = this.#ready.shift();
@@ -199,6 +203,7 @@ export class Host {
   step(name: string): void {
     this.#inTurn = true;
     this.#turnUs = 0;
+    this.#offsetUs = this.#clockOffsetUs();
     this.#serve(this.#cell(name), 1);
     this.#inTurn = false;
   }
@@ -312,11 +317,25 @@ export class Host {
   }
 
   #perform(owner: string, effects: readonly Effect[]): void {
+    let backUs: number | null = null;
     for (const effect of effects) {
       if (effect.kind === "Send") this.send(effect.to, effect.message, effect.lane);
-      else if (effect.kind === "SetTimer") this.#timers.set(owner, effect.key, effect.dueUs, effect.message);
-      else this.#timers.cancel(owner, effect.key);
+      else if (effect.kind === "SetTimer") {
+        backUs ??= this.#setBackUs();
+        this.#timers.set(owner, effect.key, effect.dueUs - backUs, effect.message);
+      } else this.#timers.cancel(owner, effect.key);
     }
+  }
+
+  /**
+   * By how much the wall clock was set back since the times of timers were computed, which are too late by as much. A timer
+   * that fires too early is set again by its actor; one that is a day late is missed.
+   */
+  #setBackUs(): number {
+    const offsetUs = this.#clockOffsetUs();
+    const backUs = this.#offsetUs - offsetUs;
+    this.#offsetUs = offsetUs;
+    return backUs < CLOCK_STEP_MIN_US ? 0 : backUs;
   }
 
   #makeReady(cell: Cell): void {
@@ -360,10 +379,4 @@ function kindOf(message: unknown): string {
 
 function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-/** Moves timers back if the clock was set back during the start, because the start computed them by the earlier clock. */
-function setAgain(effects: readonly Effect[], backUs: number): readonly Effect[] {
-  if (backUs <= 0) return effects;
-  return effects.map((effect) => (effect.kind === "SetTimer" ? { ...effect, dueUs: effect.dueUs - backUs } : effect));
 }

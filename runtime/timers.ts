@@ -10,7 +10,7 @@ import type { Clock } from "./clock.ts";
 
 const SLEEP_MAX_US = 3_600_000_000;
 /** Smaller differences are rounding. */
-const CLOCK_STEP_MIN_US = 1_000;
+export const CLOCK_STEP_MIN_US = 1_000;
 
 interface Timer {
   owner: string;

@@ -1,4 +1,4 @@
-/** `npm run docs`: writes docs/reference/ from the code, and the code of examples/ into the guides. */
+/** `npm run docs`: writes docs/reference/ from the code, the code of examples/ into the guides, and llms.txt. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { allPages, ROOT } from "./docs/pages.ts";

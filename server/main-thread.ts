@@ -46,7 +46,12 @@ export function registerActors(threads: Threads, config: ServerConfig, data: Sha
       return processes;
     },
   });
-  host.register(outboundActor(host, () => ({ ...createDelivery(config.email), concurrentMax: data.openFiles.outgoing })));
+  host.register(
+    outboundActor(host, () => ({
+      ...createDelivery(config.email, config.webhookNetworks),
+      concurrentMax: data.openFiles.outgoing,
+    })),
+  );
   host.register({
     name: CHECKPOINTER,
     start: () => {

@@ -3,17 +3,20 @@
  * To read on: actors/tree.ts lists the actors, server/threads/ creates them.
  */
 import { rmSync } from "node:fs";
-import { DISPATCHER, LISTENING, RECORDS, SERVER_LOG } from "#actors/names";
+import { DISPATCHER, GATEWAY, LISTENING, RECORDS, SERVER_LOG } from "#actors/names";
 import { placementOf, TREE } from "#actors/tree";
+import type { Serving } from "#protocol/wire/feed";
 import { type Clock, createSystemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
 import { lockHome } from "#storage/home/lock";
+import { deleteUnusedStepFiles } from "#storage/home/step-files";
 import { processLimits } from "#system/process-limits";
 import { checkAddressSpace } from "./address-space.ts";
 import type { ServerConfig } from "./config/config.ts";
 import type { Discovery } from "./discovery/discovery.ts";
 import { prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "./discovery-file.ts";
+import { Draining } from "./draining.ts";
 import { registerActors, type SharedData, THREAD_ENTRY, threadData } from "./main-thread.ts";
 import { type LogMessage, ServerLog, stallText } from "./server-log.ts";
 import { urlOf } from "./url.ts";
@@ -24,9 +27,9 @@ export interface RunningServer {
   url: string;
   /** Resolves with the exit code once the server has stopped for any reason. */
   stopped: Promise<number>;
-  /** Resolves at the start of an orderly stop, with the number of runs that continue in their engines. */
+  /** Resolves at the start of an orderly stop, with the number of runs under way in engines. */
   staying: Promise<number>;
-  /** Stops in order; `stopped` resolves when done. */
+  /** Waits for runs as configured, then stops in order; `stopped` resolves when done. */
   stop(): Promise<void>;
   /** The discovery of the served directory. */
   discovery: Discovery;
@@ -39,6 +42,9 @@ const EXIT_FAILURE = 1;
 
 /** Maximum age of the figures in GET /api/actors. */
 const FIGURES_MS = 1000;
+
+/** Interval of the deletion of unused files of step results. */
+const CLEAN_MS = 6 * 3_600_000;
 
 /**
  * Starts a server on a home.
@@ -81,18 +87,19 @@ async function startTree(
     restarted: () => undefined,
     gaveUp: (error) => {
       log.error(`stopping after repeated failures: ${error.message}`);
+      draining.cut();
       void stop(EXIT_FAILURE);
     },
   });
   threads.main.onStall((stall) => writeLine(log, { level: "warn", text: stallText(stall) }));
   threads.main.host.attach(SERVER_LOG, { deliver: (message) => writeLine(log, message as LogMessage) });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
-  const staying = Promise.withResolvers<number>();
+  const draining = new Draining(() => threads.main.host.send(DISPATCHER, { kind: "StopWork" }));
+  void draining.staying.then((runs) => {
+    if (runs > 0) log.info(config.drainSecs > 0 ? `waiting for runs: ${runs}` : `runs that go on in their engines: ${runs}`);
+  });
   registerActors(threads, config, data, {
-    staying: (runs) => {
-      if (runs > 0) log.info(`runs that go on in their engines: ${runs}`);
-      staying.resolve(runs);
-    },
+    staying: (runs) => draining.count(runs),
     complain: (text) => log.error(text),
   });
   const code = registerUserCode(threads.main.host, config, servedDir, {
@@ -104,7 +111,7 @@ async function startTree(
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {
     if (stopping === null) log.info("stopping");
-    stopping ??= stopInOrder(threads, supervisor, config).then(() => {
+    stopping ??= stopInOrder(threads, supervisor, config, draining).then(() => {
       log.info(`stopped with exit code ${exitCode}`);
       release();
       stopped.resolve(exitCode);
@@ -127,9 +134,33 @@ async function startTree(
   log.info(startLine(data, url, discovery));
   // After a cut, files that were not examined must not count as deleted.
   if (!cut?.aborted) code.take(discovery);
-  const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
-  void stopped.promise.then(() => clearInterval(figures));
-  return { url, stopped: stopped.promise, staying: staying.promise, stop: () => stop(0), discovery, threads };
+  const upkeep = startUpkeep(threads, config, data, { clock, log, isStopping: () => stopping !== null });
+  void stopped.promise.then(upkeep);
+  return { url, stopped: stopped.promise, staying: draining.staying, stop: () => stop(0), discovery, threads };
+}
+
+/** What recurs while the server runs; returns what ends it. */
+function startUpkeep(
+  threads: Threads,
+  { home }: ServerConfig,
+  { databasePath }: SharedData,
+  { clock, log, isStopping }: { clock: Clock; log: ServerLog; isStopping(): boolean },
+): () => void {
+  const clean = () => void cleanStepFiles(home, databasePath, clock, log);
+  // Repeated, because a gateway whose thread was restarted begins as one that is starting.
+  const serving = () => {
+    if (!isStopping()) threads.main.host.send(GATEWAY, { kind: "Serving", reason: null } satisfies Serving);
+  };
+  const figures = () => {
+    serving();
+    void sendFigures(threads);
+  };
+  clean();
+  serving();
+  const intervals = [setInterval(figures, FIGURES_MS), setInterval(clean, CLEAN_MS)];
+  return () => {
+    for (const interval of intervals) clearInterval(interval);
+  };
 }
 
 function writeLine(log: ServerLog, { level, text }: LogMessage): void {
@@ -143,6 +174,16 @@ function startLine({ version, pid, servedDir }: SharedData, url: string, { flows
   return `Millrace ${version} started: pid ${pid}, ${url}, serving ${servedDir} (${found})`;
 }
 
+/** Deletes the files of large step results that no step names any more. */
+async function cleanStepFiles(home: string, databasePath: string, clock: Clock, log: ServerLog): Promise<void> {
+  try {
+    const deleted = await deleteUnusedStepFiles(home, databasePath, clock.nowUs() / 1_000);
+    if (deleted > 0) log.info(`deleted ${deleted} files of step results that no step names`);
+  } catch (error) {
+    log.error(`files of step results were not cleaned up: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 /** Sends the figures of all actors to the records actor, which serves them. */
 async function sendFigures(threads: Threads): Promise<void> {
   const actors = await threads.figures();
@@ -150,9 +191,10 @@ async function sendFigures(threads: Threads): Promise<void> {
 }
 
 /** New work is rejected first, then the tree stops from the gateway to the writers, then the threads end by themselves. */
-async function stopInOrder(threads: Threads, supervisor: Supervisor, config: ServerConfig): Promise<void> {
+async function stopInOrder(threads: Threads, supervisor: Supervisor, config: ServerConfig, draining: Draining): Promise<void> {
+  threads.main.host.send(GATEWAY, { kind: "Serving", reason: "stopping" } satisfies Serving);
+  await draining.wait(config.drainSecs);
   removeDiscoveryFile(config.home);
-  threads.main.host.send(DISPATCHER, { kind: "StopWork" });
   await supervisor.stop();
   await threads.close();
   if (config.socket !== null) rmSync(config.socket, { force: true });

@@ -52,6 +52,14 @@ export function unmarkedBelow(pid: number, all: readonly SystemProcess[]): Syste
   ).filter((one) => !known.has(one));
 }
 
+/** The processes of a process group and their descendants, without this process. */
+export function groupTree(group: number, all: readonly SystemProcess[]): SystemProcess[] {
+  return withDescendants(
+    all.filter((one) => one.group === group && one.pid !== process.pid),
+    all,
+  );
+}
+
 /** For messages: `sleep (1234), node (1240)`. */
 export function namesOf(processes: readonly SystemProcess[]): string {
   return processes.map(({ command, pid }) => `${command} (${pid})`).join(", ");
@@ -65,6 +73,16 @@ export function signalAll(processes: readonly SystemProcess[], signal: "SIGTERM"
     } catch {
       // The caller checks which processes are left.
     }
+  }
+}
+
+/** Signals a whole process group, so that none of its processes starts another one in between; false without such a group. */
+export function signalGroup(group: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
+  try {
+    process.kill(-group, signal);
+    return true;
+  } catch {
+    return false;
   }
 }
 

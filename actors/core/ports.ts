@@ -1,6 +1,7 @@
 /** What the actors of the dispatch group are given. */
 import type { IdSource } from "../ids.ts";
 import type { Quarantine } from "../rule-engine/reactions/quarantine.ts";
+import type { Secrets } from "./secrets.ts";
 
 export interface GroupPorts {
   nowUs(): number;
@@ -17,6 +18,8 @@ export interface GroupPorts {
   nextTurn(): number;
   /** The point at which rules last crashed an actor. */
   readonly quarantine: Quarantine;
+  /** The key of the home. */
+  readonly secrets: Secrets;
   /** Whether a message is to be handled. A rejected message is sent again after the reload, or the reload finds its content. */
   takes(message: object): boolean;
   /**

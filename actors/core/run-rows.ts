@@ -25,6 +25,7 @@ export function putNewRun(ops: Primitive[], run: Run, { external_id, name, param
     schedule_id: run.schedule_id,
     backfill_id: run.backfill_id,
     parent_run_id: run.parent_run_id,
+    fire_time: run.fire_time,
     alone: run.alone ? (1 as const) : (0 as const),
   };
   putOperationInParts(ops, "insert_run", identity, runState(run));

@@ -16,6 +16,7 @@ export class StepRows {
   readonly #newRuns = new Set<Run>();
   readonly #touchedRuns = new Map<Run, boolean>();
   readonly #touchedTasks = new Set<TaskRun>();
+  readonly #lineages = new Set<Run>();
   readonly #counts: { operation: CountOperation; flowId: number; type: StateType; delta: number }[] = [];
 
   constructor(step: StepFacts, stream: StepStream) {
@@ -39,6 +40,11 @@ export class StepRows {
     this.#touchedRuns.set(run, announce || this.#touchedRuns.get(run) === true);
   }
 
+  /** Marks a run whose lineage has been set: it is written after the run's own row. */
+  setLineage(run: Run): void {
+    this.#lineages.add(run);
+  }
+
   touchTask(task: TaskRun): void {
     this.#touchedTasks.add(task);
   }
@@ -47,6 +53,7 @@ export class StepRows {
   dropRun(run: Run): void {
     this.#newRuns.delete(run);
     this.#touchedRuns.delete(run);
+    this.#lineages.delete(run);
     for (const task of run.tasks.values()) this.#touchedTasks.delete(task);
   }
 
@@ -62,6 +69,12 @@ export class StepRows {
 
   countTask(flow: Flow, from: StateType | null, to: StateType | null): void {
     this.#count("count_task_runs", flow, from, to);
+  }
+
+  /** Takes the task runs of a run that is being deleted from the counts; a parked run has none of them in memory. */
+  countDroppedTasks({ flow, taskCounts }: Run): void {
+    for (const type of Object.keys(taskCounts) as StateType[])
+      this.#addCount("count_task_runs", flow.id, type, -(taskCounts[type] ?? 0));
   }
 
   /** Counts a run (no task) or a task run as ended, for statistics; `delta` is -1 when it is revived. */
@@ -88,11 +101,16 @@ export class StepRows {
       state.fileRun(run, number);
       if (announce) this.#stream.addRow("run.updated", run.id);
     }
+    for (const { id, durable } of this.#lineages) {
+      if (durable === null || durable.lineageId === null) continue;
+      this.put("set_lineage", { id, lineage_id: durable.lineageId, caller_run_id: durable.callerRunId });
+    }
     for (const task of this.#touchedTasks) {
       putTask(ops, task);
       this.#stream.addRow("task_run.updated", task.id);
     }
     this.#newRuns.clear();
+    this.#lineages.clear();
     this.#touchedRuns.clear();
     this.#touchedTasks.clear();
   }

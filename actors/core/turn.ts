@@ -41,6 +41,9 @@ export class Turn implements StepFacts {
   /** Runs that completed in this step and whose downstream runs have yet to be created. */
   readonly completed: CompletedRun[];
 
+  /** Runs of lineages that ended in this step and whose lineages have yet to follow. */
+  readonly ended: Run[];
+
   /** `step` is the step that this turn is a part of, if its decision has begun. */
   constructor(
     state: LiveState,
@@ -62,6 +65,7 @@ export class Turn implements StepFacts {
     this.rows = step?.rows ?? new StepRows(this, this.stream);
     this.answers = step?.answers ?? new StepAnswers(this);
     this.completed = step?.completed ?? [];
+    this.ended = step?.ended ?? [];
     this.events = new StepEvents(this, this.stream, ruleDepth);
   }
 
@@ -93,6 +97,7 @@ export class Turn implements StepFacts {
   /** Writes the touched rows and sends the decision. */
   finish(): void {
     assert(this.completed.length === 0, "the downstream runs of every completed run are created");
+    assert(this.ended.length === 0, "the lineages of every ended run have followed");
     this.rows.finish();
     this.stream.finish();
     const { ops, logs, replies, stream } = this.decision;

@@ -85,6 +85,7 @@ export class DispatchGroup {
       // Each actor passes on the messages of its own type.
       takes: (message) => this.#takes(message as GroupMessage),
       quarantine: this.#quarantine,
+      secrets: options.facts.secrets,
       committedTurn: () => options.commits.committedTurn,
       announceEpoch: () => options.commits.announce(this.#epoch),
       lastSeq: () => options.commits.lastSeq,
@@ -120,7 +121,8 @@ export class DispatchGroup {
     // The host gives an actor only messages of its type, and none of another type back.
     const failed = (message: unknown, _error: Error, out: Outbox): void => {
       this.#halted = true;
-      answerDefect(message as GroupMessage, out);
+      // The gateway resends a command of an older epoch, which then has an answer of its own.
+      if (!this.#isOfOtherStart(message as GroupMessage)) answerDefect(message as GroupMessage, out);
     };
     // Messages with the new epoch for an actor that has yet to start are not resent by the gateway, so keep them.
     const resent = (message: unknown): boolean => this.#isOfOtherStart(message as GroupMessage);

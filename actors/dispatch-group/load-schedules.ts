@@ -1,5 +1,7 @@
 /** Schedules from the store: their rows, skips, and the runs of future fires. */
 import type { Schedule as Sent } from "#protocol/records/schedule";
+import { parseJson } from "#protocol/values/json";
+import type { JsonMap } from "#protocol/values/scalar";
 import type { LoadedStore, ScheduleRow } from "#storage/load/load";
 import type { LiveState } from "../core/state/live-state.ts";
 import type { Schedule } from "../core/state/schedule.ts";
@@ -44,6 +46,7 @@ function toSchedule(state: LiveState, row: ScheduleRow): Schedule | null {
     ...read.ready,
     catchup: row.catchup,
     catchup_max,
+    parameters: row.parameters === null ? null : (parseJson(row.parameters) as JsonMap),
     active: row.active === 1,
     paused_reason,
     paused_until,

@@ -15,15 +15,18 @@ import {
   runsEndedBefore,
   runsOfFiresAfter,
 } from "#storage/load/load";
+import { type DurableReads, durableReads } from "#storage/load/load-durable";
 import { chainOf, hasFired, loadRules } from "#storage/load/load-rules";
 import { type LoadedRun, loadRun, type RunRow, readTexts, type TaskRunRow, unfinishedRuns } from "#storage/load/load-runs";
 import type { Statements } from "#storage/sqlite/statements";
 import type { GroupPorts } from "../core/ports.ts";
 import { ClockWatch } from "../core/state/clock-watch.ts";
+import { newDurable } from "../core/state/durable.ts";
 import { engineKey, type StoredEngine } from "../core/state/engine.ts";
 import { type Flow, readOptions } from "../core/state/flow.ts";
 import { type DispatchSettings, LiveState, type RunReader } from "../core/state/live-state.ts";
 import { isEnded, NO_DETAILS, type Run, UNSTARTED } from "../core/state/run.ts";
+import { SharedTexts } from "../core/state/shared-texts.ts";
 import type { TaskRun } from "../core/state/task-run.ts";
 import { Turn } from "../core/turn.ts";
 import { queueBulkCheck } from "../dispatcher/engines/jobs.ts";
@@ -31,12 +34,8 @@ import { addEngine, newEngine } from "../dispatcher/engines/registered-engines.t
 import { enqueue } from "../dispatcher/hand-out/hand-out.ts";
 import { armCancel, armTimeout } from "../dispatcher/states/moves.ts";
 import { loadBackfills, toBackfill } from "./load-backfills.ts";
+import { addDurable } from "./load-durable-runs.ts";
 import { loadSchedules } from "./load-schedules.ts";
-
-/** Texts kept while runs are loaded, so that runs with equal tags or the same creator share them. */
-const SHARED_TEXTS_MAX = 1_000;
-/** Longer texts are rarely equal. */
-const SHARED_LENGTH_MAX = 1_000;
 
 /** The state without its queue, which `resume` builds. `statements` also serves later reads of single runs. */
 export function loadLiveState(
@@ -45,11 +44,51 @@ export function loadLiveState(
   settings: DispatchSettings,
   liveFlows: ReadonlySet<number>,
 ): LiveState {
-  const reader: RunReader = {
+  const durable = durableReads(statements);
+  const reader = readerOf((id) => state.flows.get(id), statements, durable);
+  const state = new LiveState(reader, nextIdsOf(stored), settings, loadRules(statements));
+  state.clock = new ClockWatch(stored.clock, settings.host);
+  for (const row of stored.flows) {
+    const options = parseKeepingFractions(row.options) as Record<string, unknown>;
+    const schema = parseKeepingFractions(row.parameter_schema) as Record<string, unknown>;
+    const flow: Flow = {
+      ...row,
+      tags: JSON.parse(row.tags) as string[],
+      parameter_schema: Object.keys(schema).length === 0 ? null : schema,
+      optionsText: row.options,
+      options: readOptions(options),
+      live: liveFlows.has(row.id),
+      handedOut: 0,
+      away: 0,
+      inheritedPriority: null,
+      exclusive: false,
+    };
+    state.putFlow(flow);
+  }
+  const away = durable.readAway();
+  loadRuns(state, statements, new Set(away.ids));
+  state.nextIds.lease = Math.max(state.nextIds.lease, away.lease + 1);
+  addDurable(state, durable, away);
+  loadLeases(state, stored);
+  loadSchedules(state, stored);
+  loadBackfills(state, stored.open_backfills);
+  return state;
+}
+
+/** The reads of the group on one handle. */
+export function readerOf(flowOf: (id: number) => Flow | undefined, statements: Statements, durable: DurableReads): RunReader {
+  const runOf = (loaded: LoadedRun): Run[] => {
+    const flow = flowOf(loaded.run.flow_id);
+    return flow === undefined ? [] : [toRun(loaded, flow)];
+  };
+  return {
     readRun: (id, withTasks) => {
       const loaded = loadRun(statements, id, withTasks);
-      const flow = loaded === null ? undefined : state.flows.get(loaded.run.flow_id);
-      return loaded === null || flow === undefined ? null : toRun(loaded, flow);
+      return loaded === null ? null : (runOf(loaded)[0] ?? null);
+    },
+    readParked: (ids) => {
+      const { runs, ...waiting } = durable.loadParked(ids);
+      return { runs: runs.flatMap(runOf), ...waiting };
     },
     readTexts: (id) => readTexts(statements, id),
     findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
@@ -66,30 +105,8 @@ export function loadLiveState(
     runsEndedBefore: (beforeUs, limit) => runsEndedBefore(statements, beforeUs, limit),
     runsOfFiresAfter: (scheduleId, us) => runsOfFiresAfter(statements, scheduleId, us),
     hasSecrets: () => hasSecrets(statements),
+    ...durable,
   };
-  const state = new LiveState(reader, nextIdsOf(stored), settings, loadRules(statements));
-  state.clock = new ClockWatch(stored.clock, settings.host);
-  for (const row of stored.flows) {
-    const options = parseKeepingFractions(row.options) as Record<string, unknown>;
-    const schema = parseKeepingFractions(row.parameter_schema) as Record<string, unknown>;
-    const flow: Flow = {
-      ...row,
-      tags: JSON.parse(row.tags) as string[],
-      parameter_schema: Object.keys(schema).length === 0 ? null : schema,
-      optionsText: row.options,
-      options: readOptions(options),
-      live: liveFlows.has(row.id),
-      handedOut: 0,
-      inheritedPriority: null,
-      exclusive: false,
-    };
-    state.putFlow(flow);
-  }
-  loadRuns(state, statements);
-  loadLeases(state, stored);
-  loadSchedules(state, stored);
-  loadBackfills(state, stored.open_backfills);
-  return state;
 }
 
 /** Every id above the stored counters; loadRuns also considers ids that only unfinished runs hold. */
@@ -102,16 +119,17 @@ function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
     artifact: next_ids.artifacts,
     schedule: next_ids.schedules,
     backfill: next_ids.backfills,
+    wait: next_ids.waits,
     lease: next_ids.leases,
   };
 }
 
-function loadRuns(state: LiveState, statements: Statements): void {
+function loadRuns(state: LiveState, statements: Statements, away: ReadonlySet<number>): void {
   const { nextIds } = state;
-  const known = new Map<string, string>();
-  const share = (text: string): string => shared(known, text);
+  const creators = new SharedTexts((text) => text);
+  const share = (text: string): string => creators.get(text);
   let before: Run | null = null;
-  for (const loaded of unfinishedRuns(statements)) {
+  for (const loaded of unfinishedRuns(statements, away)) {
     const flow = state.flows.get(loaded.run.flow_id);
     nextIds.lease = Math.max(nextIds.lease, (loaded.run.assignment_id ?? 0) + 1);
     if (flow === undefined) continue;
@@ -127,15 +145,6 @@ function loadRuns(state: LiveState, statements: Statements): void {
 function isSameState(a: State, b: State): boolean {
   const isPlain = a.details === NO_DETAILS && b.details === NO_DETAILS;
   return isPlain && a.timestamp === b.timestamp && a.type === b.type && a.name === b.name && a.message === b.message;
-}
-
-function shared(known: Map<string, string>, text: string): string {
-  if (text.length > SHARED_LENGTH_MAX) return text;
-  const equal = known.get(text);
-  if (equal !== undefined) return equal;
-  if (known.size >= SHARED_TEXTS_MAX) known.clear();
-  known.set(text, text);
-  return text;
 }
 
 function loadLeases(state: LiveState, stored: LoadedStore): void {
@@ -198,7 +207,10 @@ function place(turn: Turn, run: Run): void {
   const { type } = run.state;
   const { timeoutSeconds } = run.flow.options;
   if (type === "Scheduled" && !run.assigned) enqueue(turn, run);
-  if (type === "Running" && timeoutSeconds !== null) armTimeout(turn, run, timeoutSeconds, turn.trustedUs - run.movedUs);
+  if (type === "Running" && timeoutSeconds !== null) {
+    const ranUs = run.durable?.ranUs ?? 0;
+    armTimeout(turn, run, timeoutSeconds, ranUs + turn.trustedUs - run.movedUs);
+  }
   if (type === "Cancelling") armCancel(turn, run);
 }
 
@@ -220,6 +232,7 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     schedule_id: row.schedule_id,
     backfill_id: row.backfill_id,
     parent_run_id: row.parent_run_id,
+    fire_time: row.fire_time,
     state: stateOf(row),
     movedUs: row.state_received ?? row.state_timestamp,
     start_time: row.start_time,
@@ -249,6 +262,7 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     place: "none",
     placeStamp: 0,
     waiting: null,
+    durable: row.lineage_id === null ? null : newDurable(row.lineage_id, row.caller_run_id),
     memoryUnits: 0,
   };
   if (isEnded(run)) run.assigned = false;

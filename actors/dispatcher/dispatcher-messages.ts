@@ -44,7 +44,10 @@ export interface GatewayStarted {
   kind: "GatewayStarted";
 }
 
-/** The server is stopping: parked polls are answered with LEAVE, and no more runs are created. */
+/**
+ * The server is stopping: parked polls are answered with LEAVE, and no more runs are created. Each such message is answered by
+ * `Staying`, so that the main thread can wait for the runs under way.
+ */
 export interface StopWork {
   kind: "StopWork";
 }

@@ -29,6 +29,11 @@ import { continueBatch, createRunsCommand } from "./creation/create-batch.ts";
 import { createFlowRunCommand, createRunCommand } from "./creation/create-commands.ts";
 import { retryRunCommand } from "./creation/retry-run.ts";
 import type { DispatcherMessage, EngineGone } from "./dispatcher-messages.ts";
+import { answerCallbackCommand } from "./durable/answer-callback.ts";
+import { armWaitsCommand } from "./durable/arm-waits.ts";
+import { lookedBack } from "./durable/events.ts";
+import { retryDue, waitDue } from "./durable/settle.ts";
+import { wakeCommand } from "./durable/wake-command.ts";
 import { engineFailed } from "./engines/engine-failed.ts";
 import { EnginePool } from "./engines/engine-pool.ts";
 import { exchange } from "./engines/exchange.ts";
@@ -52,6 +57,8 @@ import { transitionRun } from "./states/transition-run.ts";
 const TICK_US = 250_000;
 /** Smaller changes of the wall clock are gradual corrections. */
 const CLOCK_STEP_MIN_US = 100_000;
+/** Deadlines handled in one step: some milliseconds of moves. */
+const DEADLINES_AT_ONCE = 200;
 /** Interval of deleting expired answers. */
 const FORGET_EVERY_US = 3_600_000_000;
 /** An engine on another host counts as gone after this much silence. */
@@ -76,6 +83,9 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     CancelRun: cancelCommand,
     DeleteRun: deleteRunCommand,
     ResumeRun: resumeRunCommand,
+    WakeRun: wakeCommand,
+    ArmWaits: (turn, command) => armWaitsCommand(turn, command, this.ports.secrets),
+    AnswerCallback: answerCallbackCommand,
     RetryRun: retryRunCommand,
     DeleteFlow: deleteFlowCommand,
     CreateBackfill: createBackfillCommand,
@@ -97,6 +107,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     React: (turn, message) => this.#react(turn, message),
     Lapse: (turn, message) => this.#react(turn, message),
     TickDone: (turn, message) => this.#react(turn, message),
+    LookedBack: (turn, message) => this.#react(turn, message),
     OutboundDone: (turn, message) => this.#react(turn, message),
     SendOutbound: (turn) => sendCommittedOutbound(turn, this.ports.committedTurn()),
     HookDone: hookDone,
@@ -135,6 +146,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
   }
 
   protected override stepped(out: Outbox): void {
+    this.state.parked.trim(this.ports.committedTurn());
     this.#armDeadline(out);
   }
 
@@ -198,7 +210,8 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     if (message.kind === "React") {
       if (current) applyReactions(turn, message, quarantine);
       turn.out.send(RULE_ENGINE, { kind: "Reacted", from: message.from });
-    } else if (current && message.kind === "Lapse") lapse(turn, message.due, quarantine);
+    } else if (current && message.kind === "LookedBack") lookedBack(turn, message);
+    else if (current && message.kind === "Lapse") lapse(turn, message.due, quarantine);
     else if (current && message.kind === "TickDone") tickDone(turn, message, quarantine);
   }
 
@@ -213,11 +226,21 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
   #fireDeadlines(turn: Turn): void {
     this.#armedUs = null;
     const { deadlines } = this.state;
-    for (let due = deadlines.takeDue(turn.nowUs); due !== undefined; due = deadlines.takeDue(turn.nowUs)) this.#fire(turn, due);
+    const all: Deadline[] = [];
+    // The rest is left to the next step, so that ten thousand ends of sleeps at one instant hold up no other command.
+    while (all.length < DEADLINES_AT_ONCE) {
+      const due = deadlines.takeDue(turn.nowUs);
+      if (due === undefined) break;
+      all.push(due);
+    }
+    this.state.parked.recallWaits(all.flatMap((due) => (due.kind === "wait" ? due.wait_id : [])));
+    this.state.parked.recall(all.flatMap((due) => ("run_id" in due ? due.run_id : [])));
+    for (const due of all) this.#fire(turn, due);
   }
 
   #fire(turn: Turn, due: Deadline): void {
     if (due.kind === "unchecked") return releaseUnchecked(turn, due.backfill_id);
+    if (due.kind === "wait") return waitDue(turn, due.wait_id);
     if (due.kind === "rerun") return rerun(turn, due.run_id, due.stamp);
     const run = this.state.findRun(due.run_id);
     if (run === undefined) return;
@@ -227,6 +250,8 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
         return;
       case "late":
         return markLate(turn, run);
+      case "wake":
+        return retryDue(turn, run);
       case "timeout":
         return timeOut(turn, run, due.stamp);
       case "timeout-kill":
@@ -287,15 +312,21 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
 
   /** Idle engines end with the server; busy engines stay, for the next server to adopt. */
   #stopWork(turn: Turn): void {
+    const first = !this.state.stopping;
     this.state.stopping = true;
+    if (first) this.#endPolls(turn);
+    const runs = [...this.state.runs.values()].filter((run) => run.assigned).length;
+    turn.out.send(ENGINE_PROCESSES, { kind: "Staying", runs });
+  }
+
+  /** Idle engines of the pool end, and parked polls are answered with LEAVE. */
+  #endPolls(turn: Turn): void {
     for (const id of this.state.pool.keys()) {
       const engine = this.state.engines.get(id);
       if (engine !== undefined && engine.runs.size > 0) continue;
       turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: id, pid: engine?.pid ?? 0, signal: "SIGTERM" });
     }
     for (const poll of [...this.state.queue.polls()]) sendAway(turn, poll.engine);
-    const runs = [...this.state.runs.values()].filter((run) => run.assigned).length;
-    turn.out.send(ENGINE_PROCESSES, { kind: "Staying", runs });
   }
 
   #armDeadline(out: Outbox): void {

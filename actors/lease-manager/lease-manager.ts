@@ -147,9 +147,9 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
   }
 }
 
-/** Leases end with their run and at its pause, so such runs get no new leases. */
+/** Leases end with their run, at its pause and when it parks, so such runs get no new leases. */
 function canHold(run: Run): boolean {
-  return !isEnded(run) && run.state.type !== "Paused";
+  return !isEnded(run) && run.state.type !== "Paused" && run.durable?.park == null;
 }
 
 /** The error in the amounts, or null: at least one name, each with a positive number. */

@@ -9,13 +9,19 @@ interface Sender<R> {
   close(): Promise<void>;
 }
 
-/** `mail` is null when mail is not configured. Each library is loaded with the first message that needs it. */
-export function createDelivery(mail: MailSettings | null): Pick<OutboundPorts, "deliver" | "close"> {
+/**
+ * `mail` is null when mail is not configured; webhooks may also go to `networks`. Each library is loaded with the first message
+ * that needs it.
+ */
+export function createDelivery(
+  mail: MailSettings | null,
+  networks: readonly string[] = [],
+): Pick<OutboundPorts, "deliver" | "close"> {
   let webhooks: Promise<Sender<DeliveryRequest & { kind: "WebhookRequest" }>> | null = null;
   let mailing: Promise<Sender<DeliveryRequest & { kind: "EmailRequest" }>> | null = null;
   const deliver = async (request: DeliveryRequest, stopped: AbortSignal): Promise<OutboundDone["result"]> => {
     if (request.kind === "WebhookRequest") {
-      webhooks ??= startWebhooks();
+      webhooks ??= startWebhooks(networks);
       return (await webhooks).send(request, stopped);
     }
     // The configuration may have changed since the message was stored.
@@ -30,10 +36,11 @@ export function createDelivery(mail: MailSettings | null): Pick<OutboundPorts, "
   return { deliver, close };
 }
 
-async function startWebhooks(): Promise<Sender<DeliveryRequest & { kind: "WebhookRequest" }>> {
-  const { createAgent, sendWebhook } = await import("./webhook.ts");
-  const agent = createAgent();
-  return { send: (request, stopped) => sendWebhook(agent, request, stopped), close: () => agent.destroy() };
+async function startWebhooks(networks: readonly string[]): Promise<Sender<DeliveryRequest & { kind: "WebhookRequest" }>> {
+  const [{ createAgent, sendWebhook }, { Targets }] = await Promise.all([import("./webhook.ts"), import("./target.ts")]);
+  const targets = new Targets(networks);
+  const agent = createAgent(targets);
+  return { send: (request, stopped) => sendWebhook(agent, targets, request, stopped), close: () => agent.destroy() };
 }
 
 async function startMailing(mail: MailSettings): Promise<Sender<DeliveryRequest & { kind: "EmailRequest" }>> {

@@ -4,7 +4,7 @@ import { WEBHOOK_REDIRECTS_MAX } from "#protocol/limits";
 import { RULE_DEPTH_HEADER } from "#protocol/records/rule";
 import type { OutboundDone, WebhookRequest } from "../rule-engine/rule-messages.ts";
 import { inAttempts } from "./attempts.ts";
-import { checkedLookup, checkTarget } from "./target.ts";
+import type { Targets } from "./target.ts";
 
 /** Time limit of one attempt, including redirects. */
 const TRY_MS = 5_000;
@@ -27,14 +27,19 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 type Sent = Pick<WebhookRequest, "url" | "method" | "headers" | "body">;
 
-export function createAgent(): Agent {
-  return new Agent({ connect: { lookup: checkedLookup(), timeout: TRY_MS }, keepAliveTimeout: 1_000 });
+export function createAgent(targets: Targets): Agent {
+  return new Agent({ connect: { lookup: targets.lookup(), timeout: TRY_MS }, keepAliveTimeout: 1_000 });
 }
 
-export function sendWebhook(agent: Dispatcher, sent: Sent, stopped: AbortSignal): Promise<OutboundDone["result"]> {
+export function sendWebhook(
+  agent: Dispatcher,
+  targets: Targets,
+  sent: Sent,
+  stopped: AbortSignal,
+): Promise<OutboundDone["result"]> {
   return inAttempts("webhook", stopped, async (attempt) => {
     try {
-      const status = await attemptOnce(agent, sent, AbortSignal.any([stopped, AbortSignal.timeout(TRY_MS)]));
+      const status = await attemptOnce(agent, targets, sent, AbortSignal.any([stopped, AbortSignal.timeout(TRY_MS)]));
       return status < 300 ? { result: { detail: { status, attempts: attempt } } } : { again: `status ${status}` };
     } catch (cause) {
       if (cause instanceof TargetRefused) return { result: { error: `webhook refused: ${cause.message}` } };
@@ -46,16 +51,16 @@ export function sendWebhook(agent: Dispatcher, sent: Sent, stopped: AbortSignal)
 class TargetRefused extends Error {}
 
 /** Sends once and follows redirects; returns the status of the last response. */
-async function attemptOnce(agent: Dispatcher, sent: Sent, signal: AbortSignal): Promise<number> {
+async function attemptOnce(agent: Dispatcher, targets: Targets, sent: Sent, signal: AbortSignal): Promise<number> {
   let { method, body, headers } = sent;
-  let url = targetOf(sent.url);
+  let url = targetOf(targets, sent.url);
   for (let redirects = 0; ; redirects += 1) {
     const answer = await request(url, { dispatcher: agent, method: method as "POST", headers, body, signal });
     await answer.body.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
     const { location } = answer.headers;
     if (!REDIRECTS.has(answer.statusCode) || typeof location !== "string") return answer.statusCode;
     if (redirects >= WEBHOOK_REDIRECTS_MAX) throw new TargetRefused(`more than ${WEBHOOK_REDIRECTS_MAX} redirects`);
-    const next = targetOf(location, url);
+    const next = targetOf(targets, location, url);
     if (next.origin !== url.origin)
       headers = Object.fromEntries(Object.entries(headers).filter(([name]) => PUBLIC_HEADERS.has(name)));
     if (answer.statusCode < 307 && method !== "GET" && method !== "HEAD") {
@@ -66,10 +71,10 @@ async function attemptOnce(agent: Dispatcher, sent: Sent, signal: AbortSignal): 
   }
 }
 
-function targetOf(text: string, base?: URL): URL {
+function targetOf(targets: Targets, text: string, base?: URL): URL {
   if (!URL.canParse(text, base?.href)) throw new TargetRefused(`${JSON.stringify(text.slice(0, 200))} is not a URL`);
   const url = new URL(text, base);
-  const wrong = checkTarget(url);
+  const wrong = targets.check(url);
   if (wrong !== null) throw new TargetRefused(wrong);
   return url;
 }

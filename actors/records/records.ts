@@ -25,6 +25,7 @@ import { GATEWAY } from "../names.ts";
 import { type RegisterRules, registerRules } from "../rule-engine/rules/register-rules.ts";
 import { createRule, deleteRule, patchRule } from "../rule-engine/rules/rule-commands.ts";
 import { reconcileSchedules } from "../scheduler/schedules/reconcile.ts";
+import { describeMetrics } from "./describe-metrics.ts";
 import { emitEvent } from "./emit-event.ts";
 import { type FlowRegistration, registerFlow, updateFlow } from "./flows/register-flow.ts";
 import { describeQueue, explainRun } from "./queue-view/queue-view.ts";
@@ -79,6 +80,7 @@ export class Records extends CoreActor<CommandsOf<"records">, RecordsMessage> {
     GetActors: (turn, command) => turn.answers.json(command, 200, this.#actors),
     GetServer: (turn, command) => turn.answers.json(command, 200, describeServer(turn, this.#facts, this.ports.lastSeq())),
     GetQueue: (turn, command) => turn.answers.json(command, 200, describeQueue(turn)),
+    GetMetrics: (turn, command) => turn.answers.json(command, 200, describeMetrics(turn, this.#facts, this.#actors)),
     ExplainRun: explainRun,
     GetSettings: (turn, command) => turn.answers.json(command, 200, describeSettings(turn, this.#facts)),
     PatchSettings: (turn, command) => patchSettings(turn, command, this.#facts),
@@ -169,7 +171,7 @@ function createArtifact(turn: Turn, command: Command<"CreateArtifact">): void {
   const run = turn.state.findRun(body.run_id);
   if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", body.run_id));
   const taskId = body.task_run_id ?? null;
-  const isOfRun = taskId === null || [...run.tasks.values()].some((task) => task.id === taskId);
+  const isOfRun = taskId === null || [...turn.state.taskRunsOf(run).values()].some((task) => task.id === taskId);
   if (!isOfRun && taskId !== null) return turn.answers.refuse(command, refuse("task_run_not_found", taskId));
   const wrong = checkArtifactData(body.kind, body.data);
   if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));

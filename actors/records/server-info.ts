@@ -3,11 +3,11 @@
 import { refuse } from "#protocol/errors";
 import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings } from "#protocol/records/server";
 import type { Command } from "#protocol/wire/command";
+import type { Secrets } from "../core/secrets.ts";
 import type { Flow } from "../core/state/flow.ts";
 import type { Turn } from "../core/turn.ts";
 import { describeClock } from "../dispatcher/clock/clock-status.ts";
 import { capacityFreed, requeue } from "../dispatcher/hand-out/hand-out.ts";
-import type { Secrets } from "./variables.ts";
 
 /** Facts about the server, given to the group. They survive a restart of the group. */
 export interface ServerFacts {

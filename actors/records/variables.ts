@@ -10,16 +10,9 @@ import { canonicalPart } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import type { Command } from "#protocol/wire/command";
 import { parseBody } from "../core/command-body.ts";
+import type { Secrets } from "../core/secrets.ts";
 import type { StoredVariable } from "../core/state/live-state.ts";
 import type { Turn } from "../core/turn.ts";
-
-/** Encryption under the key of the home. */
-export interface Secrets {
-  readonly present: boolean;
-  seal(text: string): string;
-  /** Null when the key is missing or a different one. */
-  open(sealed: string): string | null;
-}
 
 export function createVariable(turn: Turn, command: Command, secrets: Secrets): void {
   const body = parseBody(turn, command, VariableBody);

@@ -8,18 +8,21 @@
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import { eventsAfter, newestEvent, type SeenEvent } from "#storage/load/load-events";
+import { eventsAfter, eventsBefore, newestEvent, type SeenEvent } from "#storage/load/load-events";
 import type { Statements } from "#storage/sqlite/statements";
+import { type AwaitedEvent, awaitedEvent, isAwaited } from "../core/state/awaited-event.ts";
+import type { StoredWait } from "../core/state/durable.ts";
 import type { LiveState } from "../core/state/live-state.ts";
 import type { Rule, Trigger } from "../core/state/rule.ts";
 import { nextTick } from "../expectation-timer/rule-clock.ts";
-import { DISPATCHER, RULE_READER } from "../names.ts";
+import { DISPATCHER, RULE_ENGINE, RULE_READER } from "../names.ts";
 import { LAPSED, RuleIndex } from "./reactions/matching.ts";
 import { ActionPlan, TRIES_MAX } from "./reactions/plan.ts";
 import type { Quarantine } from "./reactions/quarantine.ts";
 import type {
   ClockTick,
   Lapse,
+  LookedBack,
   React,
   Reaction,
   ReadDone,
@@ -58,6 +61,20 @@ interface Step {
   ticket: number;
 }
 
+/** Events that one message looks through for waits that were armed: some milliseconds, more for large payloads. */
+const LOOK_BACK_EVENTS = 200;
+
+/** The search for the event before a wait was armed. */
+interface LookBack {
+  /** The step that armed the wait. */
+  readonly turn: number;
+  /** The last event that was looked at. */
+  after: number;
+  found?: AwaitedEvent;
+  /** The dispatcher has been given the outcome. */
+  sent: boolean;
+}
+
 export class RuleEngine implements Actor<RulesMessage> {
   readonly #ports: RulePorts;
   /** The state that all fields below refer to. */
@@ -67,6 +84,8 @@ export class RuleEngine implements Actor<RulesMessage> {
   #step: Step | null = null;
   /** A deadline, and the event that has to be processed first. */
   #deadline: { after: number; due: number } | null = null;
+  /** How far the look back of each wait has come, and the step that armed it. */
+  readonly #lookedBack = new Map<number, LookBack>();
   /** Ticks by rule. */
   readonly #ticks = new Map<number, { after: number; due: number; ticket: number; tries: number }>();
 
@@ -108,16 +127,18 @@ export class RuleEngine implements Actor<RulesMessage> {
     this.#step = null;
     this.#deadline = null;
     this.#ticks.clear();
+    this.#lookedBack.clear();
   }
 
   /** Processes the next events. */
   #look(state: LiveState, out: Outbox): void {
     this.#reindex(state);
-    const { rules } = state;
+    const { rules, durable } = state;
+    if (durable.lookBacks.size > 0) this.#lookBack(state, out);
     // Events behind the cursor wait in the store; results of outbound messages are commits, which wake this actor.
     if (rules.isBackedUp) return;
     const statements = this.#ports.statements();
-    if (this.#index.empty && rules.expectations.size === 0) {
+    if (this.#index.empty && rules.expectations.size === 0 && !durable.awaitsEvents) {
       const least = this.#deadline !== null || this.#ticks.size > 0 ? 1 : IDLE_STEP;
       // Compare with the decided events first, to avoid a read of the committed events.
       if (rules.nextIds.event - 1 - rules.cursor < least) return;
@@ -128,9 +149,10 @@ export class RuleEngine implements Actor<RulesMessage> {
     }
     const step: Step = { from: rules.cursor, to: rules.cursor, reactions: [], plan: new ActionPlan(), ticket: 0 };
     let firings = 0;
-    const { events, to } = eventsAfter(statements, rules.cursor, BATCH_EVENTS, (name) => this.#index.concerns(name));
+    const { events, to } = eventsAfter(statements, rules.cursor, BATCH_EVENTS, (name) => this.#concerns(state, name));
     for (const event of events) {
-      const reactions = this.#reactionsTo(state, event, step.plan);
+      const reactions = this.#index.concerns(event.name) ? this.#reactionsTo(state, event, step.plan) : [];
+      if (durable.awaits(event.name)) reactions.push({ kind: "event", event: awaitedEvent(event) });
       step.reactions.push(...reactions);
       step.to = event.id;
       firings += reactions.length;
@@ -139,6 +161,56 @@ export class RuleEngine implements Actor<RulesMessage> {
     if (firings < BATCH_FIRINGS) step.to = to;
     if (step.to === rules.cursor) return;
     this.#goOn(step, out);
+  }
+
+  #concerns({ durable }: LiveState, name: string): boolean {
+    return this.#index.concerns(name) || durable.awaits(name);
+  }
+
+  /**
+   * Looks for the event before a wait was armed that settles the wait; those after the cursor follow as reactions. Bounded,
+   * because an event may be frequent and never match: the rest follows after other messages.
+   */
+  #lookBack({ durable, rules, committedTurn }: LiveState, out: Outbox): void {
+    for (const id of this.#lookedBack.keys()) if (!durable.lookBacks.has(id)) this.#lookedBack.delete(id);
+    let left = LOOK_BACK_EVENTS;
+    for (const [id, turn] of durable.lookBacks) {
+      const wait = durable.openWait(id);
+      if (wait === undefined || turn > committedTurn()) continue;
+      const known = this.#lookedBack.get(id);
+      const look = known?.turn === turn ? known : { turn, after: 0, sent: false };
+      if (look.sent) continue;
+      this.#lookedBack.set(id, look);
+      if (left <= 0) return out.send(RULE_ENGINE, { kind: "Wake" });
+      left = this.#lookThrough(wait, look, { durable, to: rules.cursor, left });
+      if (left <= 0 && look.found === undefined) return out.send(RULE_ENGINE, { kind: "Wake" });
+      look.sent = true;
+      const event = look.found ?? null;
+      out.send(DISPATCHER, { kind: "LookedBack", core: this.#ports.epoch(), wait_id: id, event } satisfies LookedBack);
+    }
+  }
+
+  /** Reads on for a wait, until an event settles it or so many were read; returns how many are left. */
+  #lookThrough(
+    wait: StoredWait,
+    look: LookBack,
+    { durable, to, left }: { durable: LiveState["durable"]; to: number; left: number },
+  ): number {
+    const filter = durable.filterOf(wait);
+    if (filter === undefined) return left;
+    const range = { name: filter.event, lineage: wait.lineage_id, after: look.after, to };
+    let rest = left;
+    for (const each of eventsBefore(this.#ports.statements(), range)) {
+      look.after = each.id;
+      rest -= 1;
+      const awaited = awaitedEvent(each);
+      if (isAwaited(filter, awaited) && !durable.hasUsed(wait.lineage_id, each.id)) {
+        look.found = awaited;
+        return rest;
+      }
+      if (rest <= 0) return 0;
+    }
+    return Math.max(1, rest);
   }
 
   /** Requests missing templates from a reader; sends a complete step to the dispatcher. */

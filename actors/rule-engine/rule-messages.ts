@@ -3,6 +3,7 @@
 import type { FullAction } from "#protocol/records/rule-spec";
 import type { QueryArguments } from "#storage/queries/named";
 import type { CallInput } from "#storage/queries/rendered-actions";
+import type { AwaitedEvent } from "../core/state/awaited-event.ts";
 import type { Trigger } from "../core/state/rule.ts";
 import { OUTBOUND, USER_CODE } from "../names.ts";
 import type { UserCallRequest } from "../user-code/user-code-calls.ts";
@@ -20,7 +21,9 @@ export type Reaction =
   | ({ kind: "meet" } & ExpectationEvent)
   /** An event that crashed the rule engine: it is skipped, and recorded as a failure of its rules. */
   | { kind: "pass"; event_id: number; error: string }
-  | { kind: "skip"; rule_id: number; trigger: Trigger; error: string };
+  | { kind: "skip"; rule_id: number; trigger: Trigger; error: string }
+  /** Durable runs wait for an event of this name. */
+  | { kind: "event"; event: AwaitedEvent };
 
 interface ExpectationEvent {
   rule_id: number;
@@ -157,4 +160,12 @@ export interface ReceiverStarted {
   receiver: string;
 }
 
-export type ReactionMessage = React | Lapse | TickDone | OutboundDone;
+/** From the rule engine to the dispatcher: the oldest event up to the cursor that settles a new wait. */
+export interface LookedBack {
+  kind: "LookedBack";
+  core: number;
+  wait_id: number;
+  event: AwaitedEvent | null;
+}
+
+export type ReactionMessage = React | Lapse | TickDone | LookedBack | OutboundDone;

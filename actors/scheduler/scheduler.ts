@@ -22,6 +22,7 @@ import {
   pauseFlowCommand,
   pauseScheduleCommand,
   previewScheduleCommand,
+  putScheduleCommand,
   resumeFlowCommand,
   resumeScheduleCommand,
   skipFiresCommand,
@@ -34,6 +35,7 @@ const FIRES_PER_STEP_MAX = 1_000;
 export class Scheduler extends CoreActor<CommandsOf<"scheduler">, SchedulerMessage> {
   protected readonly commands: CommandHandlers<CommandsOf<"scheduler">> = {
     CreateSchedule: createScheduleCommand,
+    PutSchedule: putScheduleCommand,
     PreviewSchedule: previewScheduleCommand,
     PatchSchedule: patchScheduleCommand,
     DeleteSchedule: deleteScheduleCommand,

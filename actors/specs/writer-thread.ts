@@ -43,7 +43,7 @@ export function writerThread({ threadStarts, open }: WriterPorts): ActorSpec[] {
       start: (_context, out) => {
         assert(store !== null, "the store writer starts first");
         generation += 1;
-        // The store writer announces the start to the core, so that the core hears of it and of refusals in their order.
+        // The store writer announces the start to the core, so that the core receives starts and refusals in their order.
         out.send(STORE_WRITER, { kind: "ReportGeneration", source: null, generation } satisfies ReportGeneration);
         return new LogWriter(generation, store.writer.nextLogId);
       },

@@ -46,10 +46,12 @@ export interface OpenedStore {
 }
 
 /**
- * Commits between two checkpoints: about 1,000 pages, which the checkpointer copies in about the time it takes to fill them
- * again.
+ * A checkpoint is requested after this many commits or values of row operations, which fill some 4,000 pages of the WAL. A page
+ * that several commits changed is copied once, so rare checkpoints cost less; the number of values keeps the WAL of large commits
+ * well below the size at which a commit itself copies the WAL (storage/sqlite/pragmas.ts).
  */
-const CHECKPOINT_COMMITS = 32;
+const CHECKPOINT_COMMITS = 128;
+const CHECKPOINT_VALUES = 400_000;
 /** A checkpoint without an answer for this long is requested again. */
 const CHECKPOINT_WAIT_US = 10_000_000;
 
@@ -72,6 +74,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   readonly #feed = new FeedWindow();
   #readOnly = false;
   #commitsSinceCheckpoint = 0;
+  #valuesSinceCheckpoint = 0;
   #checkpointAskedUs: number | null = null;
   #files: WatchedFiles | null = null;
   /** Refusals so far: of a batch by its commit, or of the batch in flight by a file check. */
@@ -124,13 +127,16 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     out.send(GATEWAY, { kind: "Committed", replies: [], stream: [], first_seq, first_event_id: 0, logs: [] } satisfies Committed);
   }
 
-  /** Requests a checkpoint after CHECKPOINT_COMMITS commits, one at a time. */
-  #askForCheckpoint(out: Outbox): void {
+  /** Requests a checkpoint when enough was committed since the one before, one at a time. */
+  #askForCheckpoint(values: number, out: Outbox): void {
     this.#commitsSinceCheckpoint += 1;
+    this.#valuesSinceCheckpoint += values;
     const nowUs = this.#nowUs();
     const underWay = this.#checkpointAskedUs !== null && nowUs - this.#checkpointAskedUs < CHECKPOINT_WAIT_US;
-    if (underWay || this.#commitsSinceCheckpoint < CHECKPOINT_COMMITS) return;
+    const due = this.#commitsSinceCheckpoint >= CHECKPOINT_COMMITS || this.#valuesSinceCheckpoint >= CHECKPOINT_VALUES;
+    if (underWay || !due) return;
     this.#commitsSinceCheckpoint = 0;
+    this.#valuesSinceCheckpoint = 0;
     this.#checkpointAskedUs = nowUs;
     out.send(CHECKPOINTER, { kind: "Checkpoint" } satisfies Checkpoint);
   }
@@ -150,7 +156,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
       committed.first_seq = result.first_seq;
       committed.first_event_id = result.first_event_id;
       committed.logs = result.logs;
-      this.#askForCheckpoint(out);
+      this.#askForCheckpoint(batch.ops.length, out);
     }
     // At the start of a core, send the gateway the current stream number, so that its first message leaves no gap.
     if (batch.epoch !== null && committed.first_seq === 0) committed.first_seq = this.#writer.latestSeq + 1;

@@ -1,15 +1,15 @@
 /** Calls of user code: what is called, and how a call ends. */
 
+import type { RunOriginRecord } from "#protocol/records/engine";
 import type { State } from "#protocol/records/state";
 import type { RouteRequest, RouteResponse } from "#protocol/routes/custom-route";
 
 /** A run as hooks receive it. */
-export interface HookRun {
+export interface HookRun extends RunOriginRecord {
   id: number;
   external_id: string;
   name: string;
   parameters: Record<string, unknown>;
-  attempt: number;
 }
 
 /** A call of user code that is stored as a row before it is made. */

@@ -33,6 +33,7 @@ export async function listArtifacts(options: ArtifactListOptions): Promise<numbe
   return await show(client, options, {
     read: () => client.artifacts.list(filter, { pageSize: Math.min(limit, PAGE_MAX) }).first(limit),
     lines: (rows, out) => (rows.length > 0 ? renderArtifacts(rows, out) : out.live ? ["No artifact matches."] : []),
+    messages: { kinds: ["artifact.updated"] },
     changedBy: ({ event }) => event === "artifact.updated",
   });
 }

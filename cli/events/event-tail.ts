@@ -1,6 +1,6 @@
 /** `millrace events tail`: the newest events, then new ones as they occur. */
 
-import type { Event, Millrace } from "#sdk/client/index";
+import type { Event, Millrace, StreamFilter } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "../connection.ts";
 import { EXIT } from "../exit-code.ts";
 import { findFlow, parseTarget } from "../run/flow-target.ts";
@@ -71,9 +71,11 @@ class EventTail {
     const interrupt = () => end.abort();
     process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
     let begun = false;
+    const { name, run_id, flow_id } = this.#filter;
+    const filter: StreamFilter = { run_id, flow_id, kinds: ["event.created"], names: name === undefined ? undefined : [name] };
     try {
-      for await (const message of this.#client.stream({ signal: end.signal })) {
-        if (message.event === "event.created" && begun && this.#matches(message.data)) this.#write(message.data);
+      for await (const message of this.#client.stream({ ...filter, signal: end.signal })) {
+        if (message.event === "event.created" && begun) this.#write(message.data);
         else if (message.event === "hello" && !begun) {
           // Later events arrive on the open stream; #write skips those that are in both.
           await this.newest(count);
@@ -93,14 +95,6 @@ class EventTail {
       missed.push(event);
     }
     for (const event of missed.reverse()) this.#write(event);
-  }
-
-  #matches(event: Event): boolean {
-    const { name, run_id, flow_id } = this.#filter;
-    if (run_id !== undefined && event.run_id !== run_id) return false;
-    if (flow_id !== undefined && event.flow_id !== flow_id) return false;
-    if (name === undefined) return true;
-    return name.endsWith("*") ? event.name.startsWith(name.slice(0, -1)) : event.name === name;
   }
 
   #write(event: Event): void {

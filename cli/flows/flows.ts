@@ -26,6 +26,7 @@ export async function listFlows(options: FlowListOptions): Promise<number> {
       const none = out.live ? [options.project === undefined ? "There are no flows yet." : "No flow matches."] : [];
       return [...(flows.length > 0 ? renderFlows(flows, out) : none), ...problemLines(problems, out)];
     },
+    messages: { kinds: ["flow.registered", "run.updated", "schedule.updated"] },
     changedBy: ({ event }: StreamMessage) =>
       event === "flow.registered" || event === "run.updated" || event === "schedule.updated",
   });
@@ -94,6 +95,7 @@ export async function showFlow(name: string, options: ViewOptions): Promise<numb
       return flows.find((flow) => flow.id === id) ?? (await client.flows.get(id));
     },
     lines: renderFlow,
+    messages: { flow_id: id, kinds: ["flow.registered", "run.updated", "schedule.updated"] },
     changedBy(message) {
       if (message.event === "flow.registered") return message.data.id === id;
       return message.event === "run.updated" || message.event === "schedule.updated";

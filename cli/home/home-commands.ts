@@ -62,12 +62,15 @@ const SERVICE: CommandSpec = {
   commands: [
     {
       name: "install",
-      description: "write a systemd unit for the user's own services; it is printed first",
+      description: "write a systemd unit for the user's own services, or with --system for the machine; it is printed first",
       arguments: [{ name: "[dir]", description: "directory with flow files and millrace.toml", default: "." }],
       options: [
         HOME,
         { flags: "--name <name>", description: "name of the unit", default: "millrace" },
         { flags: "--port <port>", description: "port to listen on" },
+        { flags: "--drain <time>", description: "let runs end before a stop, for at most this time: 60s, 5m (default: 0s)" },
+        { flags: "--system", description: "write a unit of the system, with its home in /var/lib/NAME" },
+        { flags: "--user <user>", description: "user that a unit of the system runs as (default: millrace)" },
         { flags: "--dry-run", description: "print the unit and write nothing" },
         { flags: "--overwrite", description: "replace a unit of that name" },
       ],

@@ -16,6 +16,7 @@ export async function listRules(options: ViewOptions): Promise<number> {
   return await show(client, options, {
     read: () => client.rules.list(),
     lines: (rules, out) => (rules.length > 0 ? renderRules(rules, out) : out.live ? ["There are no rules."] : []),
+    messages: { kinds: ["rule.updated"] },
     changedBy: ({ event }) => event === "rule.updated",
   });
 }
@@ -81,6 +82,7 @@ export async function showRule(text: string, options: ViewOptions): Promise<numb
       return { rule, firings, expectations };
     },
     lines: renderDetails,
+    messages: { kinds: ["rule.updated", "expectation.armed", "expectation.met", "expectation.lapsed"] },
     changedBy: ({ event, data }) =>
       (event === "rule.updated" && data.id === id) || (event.startsWith("expectation.") && "rule_id" in data),
   });

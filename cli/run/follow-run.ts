@@ -8,6 +8,7 @@ import { hasEnded, type LogFilter, type Millrace, ResultTooLargeError, type Run,
 import { wayOn } from "../runs/run-details.ts";
 import { counted, duration, stateText } from "../terminal/format.ts";
 import { renderLog } from "../terminal/log-lines.ts";
+import { messageOf } from "../terminal/outcome-lines.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 
@@ -16,6 +17,9 @@ const LAST_LINES_MS = 300;
 const RETRY_FOR_MS = 60_000;
 /** How often the reason of a wait is requested; an engine that cannot start ends within a second. */
 const EXPLAIN_MS = 1_000;
+
+/** The messages about a run that are shown. */
+const FOLLOWED = ["run.updated", "task_run.updated", "log.appended", "artifact.updated"] as const;
 
 export interface FollowOptions {
   /** Destination of log lines; null prints none. */
@@ -77,7 +81,8 @@ export class RunFollower {
   }
 
   async #listen(signal: AbortSignal): Promise<void> {
-    for await (const message of this.#client.stream({ signal, retryForMs: RETRY_FOR_MS })) {
+    const filter = { run_id: this.#runId, kinds: FOLLOWED };
+    for await (const message of this.#client.stream({ ...filter, signal, retryForMs: RETRY_FOR_MS })) {
       if (message.event === "hello" || message.event === "resync") await this.#refresh();
       else if (message.event === "log.appended" && message.data.run_id === this.#runId) void this.#readLogs();
       else if (message.event === "task_run.updated" && message.data.run_id === this.#runId) this.#seeTask(message.data);
@@ -118,7 +123,8 @@ export class RunFollower {
       run.state.type === "Paused" ||
       run.state.type === "Crashed" ||
       (run.state.type === "Scheduled" && run.state.message !== null);
-    const text = waits ? `${run.state.name}${run.state.message === null ? "" : `: ${printable(run.state.message)}`}` : null;
+    const message = messageOf(run.state);
+    const text = waits ? `${run.state.name}${message === null ? "" : `: ${printable(message)}`}` : null;
     if (text === this.#told) return;
     this.#told = text;
     if (text !== null && this.#line !== null && !hasEnded(run)) this.#line.above([text, ...wayOn(run)]);

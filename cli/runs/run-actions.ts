@@ -1,4 +1,4 @@
-/** `millrace runs retry | cancel | pause | resume | rm`: actions on runs. */
+/** `millrace runs retry | cancel | pause | resume | wake | rm`: actions on runs. */
 
 import { isTerminal, STATE_TYPES } from "#protocol/records/state";
 import { hasEnded, type Millrace, type Run } from "#sdk/client/index";
@@ -6,18 +6,21 @@ import { type ConnectionOptions, connect } from "../connection.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { follow } from "../run/run.ts";
 import { stateText } from "../terminal/format.ts";
+import { messageOf } from "../terminal/outcome-lines.ts";
+import { showResult } from "../terminal/show-result.ts";
 import { printable, Terminal } from "../terminal/terminal.ts";
 import { PAGE_MAX, positive, stateFilter } from "./runs.ts";
 
 export interface RetryOptions extends ConnectionOptions {
+  from?: string;
   follow?: boolean;
 }
 
 export async function retryRun(idText: string, options: RetryOptions): Promise<number> {
   const client = connect(options);
-  const created = await client.runs.retry(positive("the id of a run", idText));
+  const created = await client.runs.retry(positive("the id of a run", idText), { from: options.from });
   if (options.follow === true) return await follow(client, created, options);
-  return told(options, created, `Run ${created.id} (${printable(created.name)}) runs ${idText} again.`);
+  return showResult(options, created, `Run ${created.id} (${printable(created.name)}) runs ${idText} again.`);
 }
 
 const UNENDED = STATE_TYPES.filter((type) => !isTerminal(type));
@@ -73,7 +76,7 @@ export async function pauseRun(idText: string, options: ConnectionOptions): Prom
     throw new CommandError(`run ${id} is ${state.name}`, "Only a Running run can be paused; any other can be cancelled.");
   }
   const run = await client.runs.transition(id, { type: "Paused", message: "paused by hand" });
-  return told(options, run, `Run ${id} is paused. It goes on, from its start, with: millrace runs resume ${id}`);
+  return showResult(options, run, `Run ${id} is paused. It goes on, from its start, with: millrace runs resume ${id}`);
 }
 
 export async function resumeRun(idText: string, options: ConnectionOptions): Promise<number> {
@@ -82,11 +85,18 @@ export async function resumeRun(idText: string, options: ConnectionOptions): Pro
   const { state } = await client.runs.get(id);
   if (state.type !== "Paused") throw new CommandError(`run ${id} is ${state.name}, not Paused`);
   if (state.details?.["prompt"] !== undefined) {
-    const asked = printable(state.message ?? "").replace(/\n[\s\S]*/, "");
+    const asked = printable(messageOf(state) ?? "").replace(/\n[\s\S]*/, "");
     throw new CommandError(`run ${id} waits for an answer: ${asked}`, `Give it: millrace runs input ${id} ANSWER`);
   }
   const run = await client.runs.transition(id, { type: "Scheduled", name: "Resuming" });
-  return told(options, run, `Run ${id} goes on.`);
+  return showResult(options, run, `Run ${id} goes on.`);
+}
+
+/** Queues a sleeping run, or one that waits for its next attempt, before its time. */
+export async function wakeRun(idText: string, options: ConnectionOptions): Promise<number> {
+  const id = positive("the id of a run", idText);
+  const run = await connect(options).runs.wake(id);
+  return showResult(options, run, `Run ${id} goes on.`);
 }
 
 export interface RemoveOptions extends ConnectionOptions {
@@ -111,11 +121,4 @@ async function checkEnded(client: Millrace, id: number): Promise<void> {
   const run = await client.runs.get(id);
   if (hasEnded(run)) return;
   throw new CommandError(`run ${id} is ${run.state.name}`, "Cancel it first, or pass --force to end and remove it.");
-}
-
-function told(options: ConnectionOptions, data: unknown, line: string): number {
-  const out = new Terminal(process.stdout);
-  if (options.json === true) out.json(data);
-  else out.line(line);
-  return EXIT.ok;
 }

@@ -5,11 +5,11 @@ import { rerunAt, type State } from "#protocol/records/state";
 import type { ArtifactRow, Millrace, Run, RunExplanation, TaskRun } from "#sdk/client/index";
 import { connect } from "../connection.ts";
 import { counted, dateTime, stateLook, stateText } from "../terminal/format.ts";
-import { resultText, tracebackLines } from "../terminal/outcome-lines.ts";
+import { messageOf, resultText, tracebackLines } from "../terminal/outcome-lines.ts";
 import { renderTable } from "../terminal/table.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 import { show, type ViewOptions } from "../terminal/view.ts";
-import { durationOf, positive } from "./runs.ts";
+import { durationOf, positive, startText } from "./runs.ts";
 import { renderTaskFailures, renderTasks } from "./task-rows.ts";
 
 /** A run with everything that is shown. `waits` is why it has not started, null once it has. */
@@ -26,6 +26,7 @@ export async function showRun(idText: string, options: ViewOptions): Promise<num
   return await show(client, options, {
     read: () => readDetails(client, id),
     lines: renderRun,
+    messages: { run_id: id, kinds: ["run.updated", "task_run.updated", "artifact.updated"] },
     changedBy(message) {
       switch (message.event) {
         case "run.updated":
@@ -73,7 +74,8 @@ export function renderRun({ run, task_runs: tasks, artifacts, waits }: RunDetail
 /** The state and its message. */
 export function stateLine(state: State, terminal: Terminal): string {
   const look = terminal.paint(["bold", ...[stateLook(state).style].flat()], stateText(state));
-  return `${look}${state.message === null ? "" : `  ${printable(state.message)}`}`;
+  const message = messageOf(state);
+  return `${look}${message === null ? "" : `  ${printable(message)}`}`;
 }
 
 /** How a paused run can continue; empty for other runs. */
@@ -89,7 +91,7 @@ function facts(run: Run, artifacts: readonly ArtifactRow[], terminal: Terminal):
   const progress = progressOf(artifacts);
   const rows: [string, string][] = [
     ["Created", `${dateTime(run.created_at)} by ${printable(run.created_by)}`],
-    ["Started", run.start_time === null ? "not yet" : dateTime(run.start_time)],
+    ["Started", startText(run)],
     ["Duration", durationOf(run)],
     ["Progress", progress === null ? "" : printable(progressText(progress))],
     ["Attempts", attempts > 1 ? String(attempts) : ""],

@@ -57,10 +57,13 @@ const LOGS: CommandSpec = {
 
 const RETRY: CommandSpec = {
   name: "retry",
-  description: "run an ended run again, with the same parameters",
+  description: "run an ended run again, with the same parameters; a durable run goes on where it failed",
   connects: true,
   arguments: [ID],
-  options: [{ flags: "-f, --follow", description: "follow the new run to its end" }],
+  options: [
+    { flags: "--from <where>", description: "start, failure, or the key of a task of the run, such as add-0" },
+    { flags: "-f, --follow", description: "follow the new run to its end" },
+  ],
   async run([id = ""], options: RetryOptions) {
     return await (await import("./run-actions.ts")).retryRun(id, options);
   },
@@ -101,6 +104,16 @@ const RESUME: CommandSpec = {
   },
 };
 
+const WAKE: CommandSpec = {
+  name: "wake",
+  description: "end the sleep, or the delay before the next attempt, of a run now",
+  connects: true,
+  arguments: [ID],
+  async run([id = ""], options: ConnectionOptions) {
+    return await (await import("./run-actions.ts")).wakeRun(id, options);
+  },
+};
+
 const INPUT: CommandSpec = {
   name: "input",
   description: "answer the question of a paused run, or show it",
@@ -126,5 +139,5 @@ const RM: CommandSpec = {
 export const RUNS: CommandSpec = {
   name: "runs",
   description: "look at runs, stop them, answer them, run them again",
-  commands: [LS, SHOW, LOGS, RETRY, CANCEL, PAUSE, RESUME, INPUT, RM],
+  commands: [LS, SHOW, LOGS, RETRY, CANCEL, PAUSE, RESUME, WAKE, INPUT, RM],
 };

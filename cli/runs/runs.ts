@@ -1,6 +1,6 @@
 /** `millrace runs ls`. */
 
-import { STATE_TYPES, SUB_STATES } from "#protocol/records/state";
+import { isTerminal, STATE_TYPES, SUB_STATES } from "#protocol/records/state";
 import type { Millrace, Run } from "#sdk/client/index";
 import { connect } from "../connection.ts";
 import { CommandError } from "../exit-code.ts";
@@ -35,6 +35,7 @@ export async function listRuns(options: RunListOptions): Promise<number> {
       if (runs.length > 0) return renderRuns(runs, out);
       return out.live ? [filtered ? "No run matches." : "There are no runs yet."] : [];
     },
+    messages: { project, kinds: ["run.updated", "backfill.created"] },
     changedBy: ({ event }) => event === "run.updated" || event === "backfill.created",
   });
 }
@@ -46,12 +47,18 @@ export function renderRuns(runs: readonly Run[], terminal: Terminal): string[] {
       { head: "STATE", cell: (run) => stateText(run.state), style: (run) => stateLook(run.state).style },
       { head: "FLOW", cell: (run) => printable(`${run.project}/${run.flow_name}`), shrink: true },
       { head: "NAME", cell: (run) => printable(run.name), shrink: true },
-      { head: "STARTED", cell: (run) => (run.start_time === null ? "not yet" : dateTime(run.start_time)) },
+      { head: "STARTED", cell: (run) => startText(run) },
       { head: "DURATION", cell: (run) => durationOf(run), align: "right" },
     ],
     runs,
     terminal,
   );
+}
+
+/** A run that ended without a start, such as one of a skipped fire, never starts. */
+export function startText({ start_time, state }: Pick<Run, "start_time" | "state">): string {
+  if (start_time !== null) return dateTime(start_time);
+  return isTerminal(state.type) ? "never" : "not yet";
 }
 
 /** Duration of the run so far, or in total. */

@@ -2,8 +2,17 @@
 import { type CommandSpec, WATCH } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import type { PreviewOptions, ScheduleListOptions, SkipOptions } from "./schedules.ts";
+import type { ScheduleSetOptions } from "./set-schedule.ts";
 
 const ID = { name: "<id>", description: "id of the schedule" };
+
+/** When a schedule fires. */
+const WHEN = [
+  { flags: "--cron <expression>", description: "five-field cron expression" },
+  { flags: "--every <interval>", description: "interval such as 30m or 1d" },
+  { flags: "--rrule <rule>", description: "RFC 5545 rule with DTSTART" },
+  { flags: "--timezone <name>", description: "IANA zone (default: the server's)" },
+];
 
 const LS: CommandSpec = {
   name: "ls",
@@ -23,15 +32,28 @@ const PREVIEW: CommandSpec = {
   name: "preview",
   description: "show the next fires of a schedule",
   connects: true,
-  options: [
-    { flags: "--cron <expression>", description: "five-field cron expression" },
-    { flags: "--every <interval>", description: "interval such as 30m or 1d" },
-    { flags: "--rrule <rule>", description: "RFC 5545 rule with DTSTART" },
-    { flags: "--timezone <name>", description: "IANA zone (default: the server's)" },
-    { flags: "--count <n>", description: "how many fires, at most 20", default: "3" },
-  ],
+  options: [...WHEN, { flags: "--count <n>", description: "how many fires, at most 20", default: "3" }],
   async run(_args, options: PreviewOptions) {
     return await (await import("./schedules.ts")).previewSchedule(options);
+  },
+};
+
+const SET: CommandSpec = {
+  name: "set",
+  description: "create the schedule of a flow with a key, or replace it",
+  connects: true,
+  arguments: [
+    { name: "<flow>", description: "flow, or project/flow" },
+    { name: "<key>", description: "key of the schedule among those of the flow" },
+  ],
+  options: [
+    ...WHEN,
+    { flags: "--catchup <policy>", description: "fires missed while the server is down: skip, latest or all" },
+    { flags: "--catchup-max <n>", description: "most fires that catchup all runs" },
+    { flags: "--parameters <json>", description: 'parameters of the runs, such as {"day":"{{ fire.date }}"}' },
+  ],
+  async run([flow = "", key = ""], options: ScheduleSetOptions) {
+    return await (await import("./set-schedule.ts")).setSchedule(flow, key, options);
   },
 };
 
@@ -71,6 +93,6 @@ const SKIP: CommandSpec = {
 
 export const SCHEDULES: CommandSpec = {
   name: "schedules",
-  description: "look at schedules, pause them, skip fires",
-  commands: [LS, PREVIEW, PAUSE, RESUME, SKIP],
+  description: "look at schedules, set and pause them, skip fires",
+  commands: [LS, PREVIEW, SET, PAUSE, RESUME, SKIP],
 };

@@ -7,6 +7,7 @@ import { CommandError, EXIT } from "../exit-code.ts";
 import { flowsNamed } from "../run/flow-target.ts";
 import { positive } from "../runs/runs.ts";
 import { dateTime } from "../terminal/format.ts";
+import { showResult } from "../terminal/show-result.ts";
 import { renderTable } from "../terminal/table.ts";
 import { printable, Terminal } from "../terminal/terminal.ts";
 import { show, type ViewOptions } from "../terminal/view.ts";
@@ -35,6 +36,7 @@ export async function listSchedules(options: ScheduleListOptions): Promise<numbe
       if (rows.length > 0) return renderSchedules(rows, out);
       return out.live ? [options.flow === undefined ? "There are no schedules." : "No schedule matches."] : [];
     },
+    messages: { kinds: ["schedule.updated", "flow.registered"] },
     changedBy: ({ event }: StreamMessage) => event === "schedule.updated" || event === "flow.registered",
   });
 }
@@ -44,6 +46,7 @@ function renderSchedules(rows: readonly ListedSchedule[], terminal: Terminal): s
     [
       { head: "ID", cell: (row) => String(row.id), align: "right" },
       { head: "FLOW", cell: (row) => printable(`${row.project}/${row.flow}`), shrink: true },
+      { head: "KEY", cell: (row) => printable(row.code_key ?? ""), shrink: true },
       { head: "SCHEDULE", cell: (row) => printable(specText(row.schedule)), shrink: true },
       { head: "ZONE", cell: (row) => row.schedule.timezone ?? "" },
       { head: "NEXT", cell: (row) => nextText(row) },
@@ -59,10 +62,22 @@ export function specText(schedule: ScheduleRow["schedule"]): string {
     case "cron":
       return schedule.cron;
     case "interval":
-      return `every ${schedule.interval} s`;
+      return `every ${intervalText(schedule.interval)}`;
     case "rrule":
       return schedule.rrule.replace(/\s+/g, " ");
   }
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["m", 60],
+] as const;
+
+/** As it is written in code: 6h, not 21600 s. */
+function intervalText(seconds: number): string {
+  const [unit, size] = UNITS.find(([, size]) => seconds % size === 0) ?? ["s", 1];
+  return `${seconds / size}${unit}`;
 }
 
 /** In the zone shown beside it; without one, in that of this machine. */
@@ -96,7 +111,7 @@ export async function previewSchedule(options: PreviewOptions): Promise<number> 
   return EXIT.ok;
 }
 
-function specOf({ cron, every, rrule }: PreviewOptions): ScheduleBody {
+export function specOf({ cron, every, rrule }: Pick<PreviewOptions, "cron" | "every" | "rrule">): ScheduleBody {
   if ([cron, every, rrule].filter((given) => given !== undefined).length !== 1) {
     throw new CommandError("name one schedule", "Pass one of --cron, --every and --rrule.");
   }
@@ -118,19 +133,19 @@ function fireText(us: number, timezone: string | null | undefined): string {
   return timezone == null ? dateTime(us) : `${timeInZone(us, timezone)} ${timezone}`;
 }
 
-function nextSentence(row: ScheduleRow): string {
+export function nextSentence(row: ScheduleRow): string {
   const next = row.active && row.next_fire !== null ? fireText(row.next_fire, row.schedule.timezone) : nextText(row);
   return `Schedule ${row.id} runs next ${next}.`;
 }
 
 export async function pauseSchedule(id: string, options: ConnectionOptions): Promise<number> {
   const row = await connect(options).schedules.pause(positive("id", id));
-  return told(options, row, `Schedule ${row.id} is paused.`);
+  return showResult(options, row, `Schedule ${row.id} is paused.`);
 }
 
 export async function resumeSchedule(id: string, options: ConnectionOptions): Promise<number> {
   const row = await connect(options).schedules.resume(positive("id", id));
-  return told(options, row, nextSentence(row));
+  return showResult(options, row, nextSentence(row));
 }
 
 export interface SkipOptions extends ConnectionOptions {
@@ -148,12 +163,12 @@ export async function skipFires(id: string, fires: readonly string[], options: S
   const known = (await client.flows.list()).flatMap(({ schedules }) => schedules).find((row) => row.id === schedule);
   const times = answer.skipped.map((fire) => fireText(fire, known?.schedule.timezone)).join(", ");
   const also = answer.downstream.map(({ flow }) => flow).join(", ");
-  return told(options, answer, `Skipped ${times}${also === "" ? "" : `, and with it runs of ${also}`}.`);
+  return showResult(options, answer, `Skipped ${times}${also === "" ? "" : `, and with it runs of ${also}`}.`);
 }
 
 async function undoSkip(client: Millrace, schedule: number, fire: string, options: ConnectionOptions): Promise<number> {
   const row = await client.schedules.undoSkip(schedule, fireOf(fire));
-  return told(options, row, nextSentence(row));
+  return showResult(options, row, nextSentence(row));
 }
 
 function fireOf(text: string): number {
@@ -161,11 +176,4 @@ function fireOf(text: string): number {
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw new CommandError(`"${text}" is not a time`, "Write 2026-01-31T06:00:00Z, or microseconds.");
   return ms * 1000;
-}
-
-function told(options: ConnectionOptions, data: unknown, line: string): number {
-  const out = new Terminal(process.stdout);
-  if (options.json === true) out.json(data);
-  else out.line(line);
-  return EXIT.ok;
 }

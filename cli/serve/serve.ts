@@ -10,6 +10,7 @@ import { Terminal } from "../terminal/terminal.ts";
 import { type RunningServer, startServer } from "./running-server.ts";
 import { flowsToName } from "./shared-engines.ts";
 import { renderStartScreen } from "./start-screen.ts";
+import { notifySystemd } from "./systemd.ts";
 
 export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
   const startedMs = performance.now();
@@ -25,7 +26,7 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
   // Otherwise a signal during the start would end the process and leave its files behind.
   const signals = new StopSignals(errors);
   const server = await startServer(loaded, servedDir, signals.asked);
-  signals.stopWith(server);
+  signals.stopWith(server, loaded.config.drainSecs);
   const screen = renderStartScreen(
     {
       url: server.url,
@@ -38,6 +39,7 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
     out,
   );
   if (!signals.asked.aborted) for (const line of screen) out.line(line);
+  notifySystemd("--ready");
   if (loaded.config.openBrowser && out.live) openBrowser(server.url);
   const exitCode = await server.stopped;
   signals.end();
@@ -70,9 +72,9 @@ class StopSignals {
     return this.#asked.signal;
   }
 
-  stopWith(server: RunningServer): void {
+  stopWith(server: RunningServer, drainSecs: number): void {
     this.#server = server;
-    void server.staying.then((runs) => this.#tellStaying(runs));
+    void server.staying.then((runs) => this.#tellStaying(runs, drainSecs));
     clearTimeout(this.#limit);
     if (this.asked.aborted) void server.stop();
   }
@@ -81,8 +83,13 @@ class StopSignals {
     process.off("SIGINT", this.#handler).off("SIGTERM", this.#handler);
   }
 
-  #tellStaying(runs: number): void {
+  #tellStaying(runs: number, drainSecs: number): void {
     if (runs === 0) return;
+    if (drainSecs > 0) {
+      const awaited = runs === 1 ? "1 run" : `${runs} runs`;
+      this.#terminal.line(`Waiting up to ${drainSecs} s for ${awaited}. A second ${this.#again} ends the server at once.`);
+      return;
+    }
     const which = runs === 1 ? "1 run goes on in its engine" : `${runs} runs go on in their engines`;
     this.#terminal.line(`${which}; the next server on this home takes over. A second ${this.#again} ends only the server.`);
   }
@@ -91,6 +98,7 @@ class StopSignals {
     this.#again = signal === "SIGINT" ? "Ctrl-C" : signal;
     if (this.asked.aborted) process.kill(process.pid, "SIGKILL");
     this.#asked.abort();
+    notifySystemd("--stopping");
     if (this.#server === null) this.#limit = setTimeout(() => process.kill(process.pid, "SIGKILL"), START_LEFT_MS).unref();
     if (this.#terminal.live) this.#terminal.line("\nStopping. Press Ctrl-C again to stop at once.");
     void this.#server?.stop();

@@ -1,7 +1,8 @@
 /** The output of `millrace serve` after its start. */
 
 import { homedir } from "node:os";
-import { sep } from "node:path";
+import { relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { ServerConfig } from "#server/config/config";
 import type { Discovery } from "#server/discovery/discovery";
 import { problemLines } from "../run/code-problems.ts";
@@ -111,8 +112,8 @@ function sharingLines(flows: readonly string[]): string[] {
     "",
     `  Runs of these flows share engines while they wait: ${shortList(flows)}.`,
     "  Runs of one file share process.env, the working directory and the state of its modules. The options maxConcurrent",
-    "  and exclusive bound that for a flow, [server] engine_slots and max_running for all: docs/guides/shared-engines.md.",
-    "  This is said once.",
+    "  and exclusive bound that for a flow, [server] engine_slots and max_running for all. This is said once; more is in",
+    `  ${packagedPath("docs/guides/shared-engines.md")}`,
   ];
 }
 
@@ -129,4 +130,12 @@ function stopHint(terminal: Terminal): string {
 function shortPath(path: string): string {
   const own = homedir();
   return path === own || path.startsWith(own + sep) ? `~${path.slice(own.length)}` : path;
+}
+
+/** Where a file of the package is, seen from the working directory. */
+function packagedPath(path: string): string {
+  const root = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
+  const absolute = fileURLToPath(new URL(path, root));
+  const near = relative(process.cwd(), absolute);
+  return near.startsWith("..") ? shortPath(absolute) : near;
 }

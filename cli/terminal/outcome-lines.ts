@@ -15,6 +15,12 @@ export function resultText(state: State): string | null {
   return result === undefined || result === null ? null : printable(JSON.stringify(result));
 }
 
+/** The message of a state. The question of a durable run is in the details alone. */
+export function messageOf({ message, details }: State): string | null {
+  const prompt = details?.["prompt"];
+  return message ?? (typeof prompt === "string" ? prompt : null);
+}
+
 /** The traceback of a state, without the lines that its message has just shown. */
 export function tracebackLines(state: State, terminal: Terminal): string[] {
   const lines = printable(tracebackOf(state) ?? "")
@@ -22,7 +28,11 @@ export function tracebackLines(state: State, terminal: Terminal): string[] {
     .split("\n");
   const shown = printable(state.message ?? "").split("\n");
   const same = lines.findIndex((line, index) => line !== shown[index]);
-  return (same === -1 ? [] : lines.slice(same)).filter((line) => line !== "").map((line) => terminal.paint("dim", line));
+  const rest = same === -1 ? [] : lines.slice(same);
+  // The last line of a message with fields goes on with their opening brace.
+  const last = same > 0 && same === shown.length - 1 ? shown[same] : undefined;
+  if (last !== undefined && rest[0]?.startsWith(`${last} {`)) rest[0] = "{";
+  return rest.filter((line) => line !== "").map((line) => terminal.paint("dim", line));
 }
 
 /** Null for a state without a traceback, and for every state that is not a failure. */

@@ -1,6 +1,6 @@
 /** Shows data once, or with --watch until it is interrupted: as text, as an updated screen, or as JSON. */
 
-import type { Millrace, StreamMessage } from "#sdk/client/index";
+import type { Millrace, StreamFilter, StreamMessage } from "#sdk/client/index";
 import type { ConnectionOptions } from "../connection.ts";
 import { EXIT } from "../exit-code.ts";
 import { Terminal } from "./terminal.ts";
@@ -14,6 +14,8 @@ export interface View<Data> {
   /** The part that `--json` writes. */
   json?(data: Data): unknown;
   lines(data: Data, terminal: Terminal): string[];
+  /** The messages that may matter. */
+  messages: StreamFilter;
   /** Whether a stream message makes another read necessary. */
   changedBy(message: StreamMessage): boolean;
 }
@@ -59,7 +61,7 @@ class Watch<Data> {
     process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
     const ticks = this.#out.live && !this.#json ? setInterval(() => this.#draw(), TICK_MS) : undefined;
     try {
-      for await (const message of this.#client.stream({ signal: this.#end.signal })) {
+      for await (const message of this.#client.stream({ ...this.#view.messages, signal: this.#end.signal })) {
         if (message.event === "hello") await this.#read();
         else if (message.event === "resync" || this.#view.changedBy(message)) this.#readSoon();
       }

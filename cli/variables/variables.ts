@@ -16,6 +16,7 @@ export async function listVariables(options: ViewOptions): Promise<number> {
   return await show(client, options, {
     read: () => client.variables.list(),
     lines: (rows, out) => (rows.length > 0 ? renderVariables(rows, out) : out.live ? ["There are no variables."] : []),
+    messages: { kinds: ["variable.updated"] },
     changedBy: ({ event }) => event === "variable.updated",
   });
 }

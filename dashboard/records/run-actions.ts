@@ -37,6 +37,16 @@ function namesOf(runs: readonly RunInHand[]): string {
   return listed(runs.length > 3 ? [...names, `${runs.length - 3} more`] : names);
 }
 
+/** Whether the run has left its engine until a time that a person may bring forward. */
+export function canWake({ state }: RunInHand): boolean {
+  return (state.name === "Sleeping" || state.name === "AwaitingRetry") && typeof state.details?.["wake_at"] === "number";
+}
+
+/** Ends the sleep, or the delay before the next attempt, of a run now. */
+export function wake(run: RunInHand): void {
+  void each([run], "woken", ({ id }) => ask(`/api/runs/${id}/wake`, { method: "POST" }));
+}
+
 /** Cancels the active runs among these, after a confirmation. */
 export function cancelRuns(runs: readonly RunInHand[]): void {
   const active = runs.filter(isActive);
@@ -78,6 +88,17 @@ export async function rerun(run: Run, parameters: Readonly<Record<string, unknow
     parameters === null
       ? await ask<Run>(`/api/runs/${run.id}/retry`, { method: "POST" })
       : await ask<Run>(`/api/flows/${run.flow_id}/runs`, { method: "POST", body: { parameters, tags: run.tags ?? [] } });
-  showToast(`${made.name} runs ${run.flow_name} again.`);
+  open(made);
+}
+
+/** Runs a durable run again from one of its tasks and opens the new run, which keeps the results of the tasks before that one. */
+export function rerunFrom(run: Run, task: string): void {
+  ask<Run>(`/api/runs/${run.id}/retry`, { method: "POST", body: { from: task } }).then(open, (cause: unknown) =>
+    showToast(`Not run again: ${messageOf(cause)}.`),
+  );
+}
+
+function open(made: Run): void {
+  showToast(`${made.name} runs ${made.flow_name} again.`);
   navigate(`/runs/${made.id}`);
 }

@@ -31,6 +31,14 @@ const SHAPES: Readonly<Record<string, ComponentChildren>> = {
   pending: dotted,
   "awaiting-resource": <path d="M3 2.4v11.2M13 2.4v11.2M3 6.2h10M3 10h10" {...LINE} />,
   "awaiting-retry": loop,
+  sleeping: <path d="M12.9 10.2A5.9 5.9 0 1 1 6.6 2.6a4.7 4.7 0 0 0 6.3 7.6z" {...LINE} />,
+  "awaiting-event": [ring, <path key="m" d="M8.7 4.2 5.9 8.4h4L7.4 11.9" {...LINE} />],
+  "awaiting-child": [
+    <circle key="a" cx="8" cy="3.6" r="2.2" {...LINE} />,
+    <circle key="b" cx="8" cy="12.4" r="2.2" {...LINE} />,
+    <path key="m" d="M8 5.9v4.2" {...LINE} />,
+  ],
+  resuming: [dotted, <path key="m" d="M6.6 5.3v5.4L10.8 8z" fill="currentColor" />],
   running: [
     <path key="m" d="M8 2.2A5.8 5.8 0 1 1 2.2 8" {...LINE} stroke-width="2" />,
     <circle key="d" cx="8" cy="8" r="2.5" fill="currentColor" />,

@@ -9,6 +9,6 @@ export const fetchDay = flow("fetch-day", { parameters: Day, maxConcurrent: 200 
 });
 
 /** Alone in its engine, because it changes the working directory of the process. */
-export const build = flow("build", { exclusive: true }, async () => {
+export const site = flow("site", { exclusive: true }, async () => {
   process.chdir("site");
 });

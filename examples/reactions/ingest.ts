@@ -5,7 +5,6 @@
  *     curl -X POST -d '{"rows": [3, 4]}' 127.0.0.1:4270/intake/sales
  */
 import { flow, log, route, Type } from "millrace";
-import { Millrace } from "millrace/client";
 
 export const ingest = flow(
   "ingest",
@@ -21,9 +20,6 @@ export const ingest = flow(
 export const intake = route("POST", "/intake/{dataset}", { timeout: "10s" }, async (request, { params }) => {
   const { rows } = (await request.json()) as { rows?: unknown };
   if (!Array.isArray(rows)) return Response.json({ error: "rows: expected a list of numbers" }, { status: 422 });
-  const client = new Millrace();
-  const known = (await client.flows.list()).find(({ name }) => name === "ingest");
-  if (known === undefined) return Response.json({ error: "the flow is not served" }, { status: 503 });
-  const run = await client.flows.run(known.id, { parameters: { dataset: params.dataset, rows } });
+  const run = await ingest.start({ dataset: params.dataset, rows: rows as number[] });
   return Response.json({ run: run.id }, { status: 202, headers: { location: `/api/runs/${run.id}` } });
 });

@@ -44,6 +44,8 @@ export interface CommandPorts {
   alarm: Alarm;
   /** The newest stream number: the only field of a core's answer that only the gateway knows. */
   latestSeq(): number;
+  /** Answers a creation, whose answer without waiting is `text`, when the run has ended. */
+  awaitEnd(exchange: Exchange, text: string, waitUs: number): void;
   /** The record of a stored event, for answers that consist of an event. */
   renderEvent(id: number): string | null;
   /** The budget to which body memory is returned. */
@@ -162,7 +164,10 @@ export class OutstandingCommands {
       }
       const body = replies[index + 2];
       const text = typeof body === "number" ? this.#ports.renderEvent(body) : this.#completed(pending.kind, body ?? null);
-      reply(pending.exchange, Number(replies[index + 1]), text);
+      const status = Number(replies[index + 1]);
+      if (pending.endWaitUs > 0 && status === 201 && text !== null)
+        this.#ports.awaitEnd(pending.exchange, text, pending.endWaitUs);
+      else reply(pending.exchange, status, text);
       this.#close(pending);
     }
   }
@@ -189,6 +194,12 @@ export class OutstandingCommands {
         this.#send(pending);
       }
     }
+  }
+
+  /** Why no command is decided at present, or null. */
+  get problem(): string | null {
+    if (this.#epoch === 0) return "starting: the stored state is being read";
+    return this.#readOnly === null ? null : `the store takes no changes: ${this.#readOnly.error}`;
   }
 
   /**

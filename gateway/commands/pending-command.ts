@@ -14,6 +14,8 @@ export interface CommandRequest {
   bytes: number;
   /** How long the client is willing to wait; null if the request is no long-poll. */
   waitUs: number | null;
+  /** Of the creation of a run: how long its answer waits for the end of the run; 0 or absent without waiting. */
+  endWaitUs?: number;
   idempotency: IdempotencyKey | null;
   /** Number of rules in the chain that led to the request; 0 or absent without rules. */
   ruleDepth?: number;
@@ -33,6 +35,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   readonly kind: CommandKind;
   readonly exchange: Exchange;
   readonly waitUs: number | null;
+  readonly endWaitUs: number;
   readonly bytes: number;
   readonly arrivedUs: number;
   patience: Patience = "fresh";
@@ -62,6 +65,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.kind = request.kind;
     this.exchange = exchange;
     this.waitUs = request.waitUs;
+    this.endWaitUs = request.endWaitUs ?? 0;
     this.bytes = request.bytes;
     this.arrivedUs = nowUs;
     this.#target = request.target;

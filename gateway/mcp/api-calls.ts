@@ -8,6 +8,7 @@ import { ROUTES } from "#protocol/routes/routes";
 import { canonicalJson, parseKeepingFractions } from "#protocol/values/json";
 import { COMMANDS } from "#protocol/wire/command";
 import type { OutstandingCommands } from "../commands/outstanding-commands.ts";
+import type { RunWaits } from "../commands/run-waits.ts";
 import { READS } from "../reads/read-table.ts";
 import type { Reads } from "../reads/reads.ts";
 import { InnerExchange, type InnerOutcome } from "../request/inner-exchange.ts";
@@ -19,6 +20,8 @@ import { failureOf } from "./tool-failure.ts";
 export interface ApiRequest {
   /** The `{id}` of the path. */
   id?: number;
+  /** The name in the path, or the second part that is one. */
+  name?: string;
   query?: Readonly<Record<string, unknown>>;
   body?: unknown;
 }
@@ -28,18 +31,26 @@ export type AskApi = (operation: string, request?: ApiRequest) => Promise<unknow
 
 const BY_OPERATION: ReadonlyMap<string, Route> = new Map(ROUTES.map((route) => [route.operation, route]));
 
+export interface CallPorts {
+  commands: OutstandingCommands;
+  reads: Reads;
+  waits: RunWaits;
+}
+
 /** The calls made for one outer request. */
 export class ApiCalls {
   readonly #commands: OutstandingCommands;
   readonly #reads: Reads;
+  readonly #waits: RunWaits;
   readonly #client: string;
   readonly #local: boolean;
   #open: InnerExchange | null = null;
   #left = false;
 
-  constructor(commands: OutstandingCommands, reads: Reads, client: string, local: boolean) {
+  constructor({ commands, reads, waits }: CallPorts, client: string, local: boolean) {
     this.#commands = commands;
     this.#reads = reads;
+    this.#waits = waits;
     this.#client = client;
     this.#local = local;
   }
@@ -68,7 +79,11 @@ export class ApiCalls {
     });
   }
 
-  #serve(exchange: InnerExchange, route: Route, { id = 0, query = {}, body }: ApiRequest): void {
+  #serve(exchange: InnerExchange, route: Route, { id = 0, name, query = {}, body }: ApiRequest): void {
+    if (route.operation === "getRun" && typeof query["wait_ms"] === "number") {
+      this.#waits.serve(exchange, { run: id, waitUs: query["wait_ms"] * 1000, until: "ended", since: null });
+      return;
+    }
     const read = READS[route.operation];
     if (read !== undefined) {
       this.#reads.answer(exchange, read, { id, name: "" }, { ...defaultsOf(route), ...defined(query) }, MCP_PAGE_BYTES_MAX);
@@ -82,7 +97,8 @@ export class ApiCalls {
       return;
     }
     // The memory is counted with the outer request, which lasts longer.
-    const whole = { kind, target: id, body: content.value, bytes: 0, waitUs: null, idempotency: null, mcpClient: this.#client };
+    const target = { target: id, ...(name !== undefined && { name }) };
+    const whole = { kind, ...target, body: content.value, bytes: 0, waitUs: null, idempotency: null, mcpClient: this.#client };
     this.#commands.submit(whole, exchange);
   }
 }

@@ -6,6 +6,7 @@ import { type Refusal, refuse } from "#protocol/errors";
 import { BODY_BYTES_MAX } from "#protocol/limits";
 import { MCP_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS } from "#protocol/mcp/mcp";
 import type { OutstandingCommands } from "../commands/outstanding-commands.ts";
+import type { RunWaits } from "../commands/run-waits.ts";
 import type { Reads } from "../reads/reads.ts";
 import { BodyReader, type BodyTaker, type RequestHead } from "../request/body.ts";
 import { replyMessage, replyNothing, replyRefusal } from "../request/reply.ts";
@@ -18,6 +19,7 @@ import { clientName, type SessionPorts, Sessions } from "./sessions.ts";
 export interface McpPorts extends SessionPorts {
   commands: OutstandingCommands;
   reads: Reads;
+  waits: RunWaits;
   version: string;
   /** Tools that change something are neither listed nor called. */
   readOnly: boolean;
@@ -94,9 +96,9 @@ class McpPost implements BodyTaker, ExchangeWatcher {
   }
 
   async #answerRequest(exchange: Exchange, { id, method, params }: RpcMessage & { kind: "request" }): Promise<void> {
-    const { commands, reads, version, readOnly, wallUs } = this.#ports;
+    const { version, readOnly, wallUs } = this.#ports;
     const client = this.#sessions.clientOf(this.#session);
-    const calls = new ApiCalls(commands, reads, client, exchange.isLocalPeer());
+    const calls = new ApiCalls(this.#ports, client, exchange.isLocalPeer());
     this.#calls = calls;
     try {
       const outcome = await answerMethod({ ask: calls.ask, client, readOnly, version, wallUs }, method, params);

@@ -1,12 +1,13 @@
 /** The tools on flows and runs: calls of the API, and the keys of the results. */
 import type { Static } from "typebox";
-import { EVENTS_PAGE, MCP_TASK_RUNS_PAGE } from "#protocol/limits";
+import { EVENTS_PAGE, MCP_TASK_RUNS_PAGE, WAIT_MS_MAX } from "#protocol/limits";
 import type { RUN_TOOLS } from "#protocol/mcp/mcp-run-tools";
 import type { McpTool } from "#protocol/mcp/mcp-tool";
 import type { ArtifactsPage } from "#protocol/records/artifact";
 import type { EventsPage } from "#protocol/records/event";
 import type { FlowSummary } from "#protocol/records/flow";
 import type { LogsPage } from "#protocol/records/log";
+import type { RunExplanation } from "#protocol/records/queue";
 import type { Run, RunsPage } from "#protocol/records/run";
 import { isTerminal, type StateType } from "#protocol/records/state";
 import type { TaskRun, TaskRunsPage } from "#protocol/records/task-run";
@@ -32,6 +33,8 @@ export type Handlers<T extends Record<string, McpTool>> = {
 const WARNING_LEVEL = 30;
 /** Number of last log lines in explain_failure. More would bury the cause. */
 const ERROR_LOGS_MAX = 200;
+/** Number of last log lines in wait_for_run, which an agent may call many times. */
+const WAIT_LOGS_MAX = 20;
 
 export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   list_flows: async ({ ask }, { project }) => {
@@ -50,6 +53,15 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
     const rest = page.next_cursor === null ? {} : { next_cursor: page.next_cursor };
     return { run, task_runs: page.items.reverse(), ...rest };
   },
+  wait_for_run: async ({ ask }, { run_id: id, timeout_s = 30 }) => {
+    const run = await awaitedRun(ask, id, timeout_s * 1000);
+    const ended = isTerminal(run.state.type);
+    const { logs } = await logsOfRun(ask, id, { level: WARNING_LEVEL, limit: WAIT_LOGS_MAX, tail: true });
+    const { reason } = ended ? { reason: null } : ((await ask("explainRun", { id })) as RunExplanation);
+    const { result = null, ...details } = run.state.details ?? {};
+    return { run_id: id, ended, state: { ...run.state, details }, result, waits_for: reason?.text ?? null, logs };
+  },
+  explain_run: async ({ ask }, { run_id: id }) => ({ explanation: await ask("explainRun", { id }) }),
   run_logs: async ({ ask }, { run_id: id, min_level: level, search, tail, limit, cursor: after }) =>
     logsOfRun(ask, id, { level, search, tail, limit, after }),
   list_events: async ({ ask }, query) => {
@@ -85,8 +97,20 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
     return { note: noteOn(run), run };
   },
   cancel_run: async ({ ask }, { run_id: id }) => ({ run: await ask("cancelRun", { id }) }),
+  retry_run: async ({ ask }, { run_id: id, from }) => {
+    const run = (await ask("retryRun", { id, body: { from } })) as Run;
+    return { note: noteOn(run), run };
+  },
   resume_run: async ({ ask }, { run_id: id, input }) => ({ run: await ask("resumeRun", { id, body: { input } }) }),
 };
+
+/** The run when it has ended or the time is over; one request waits for at most half a minute. */
+async function awaitedRun(ask: AskApi, id: number, waitMs: number): Promise<Run> {
+  for (let leftMs = waitMs; ; leftMs -= WAIT_MS_MAX) {
+    const run = (await ask("getRun", { id, query: { wait_ms: Math.min(leftMs, WAIT_MS_MAX) } })) as Run;
+    if (isTerminal(run.state.type) || leftMs <= WAIT_MS_MAX) return run;
+  }
+}
 
 /** The newest task runs of a run in a given state. */
 async function tasksOfRun(ask: AskApi, run_id: number, state_type: StateType): Promise<TaskRun[]> {
@@ -126,5 +150,5 @@ function verdictOn({ state }: Run): string {
 function noteOn({ id, state }: Run): string {
   if (isTerminal(state.type))
     return `Run ${id} has ended already as ${state.name}: ${state.message ?? "no message was recorded"}.`;
-  return `Run ${id} was created; this call did not wait for it. Follow it with get_run and run_logs, and call explain_failure if it fails.`;
+  return `Run ${id} was created; this call did not wait for it. Wait for it with wait_for_run, and call explain_failure if it fails.`;
 }

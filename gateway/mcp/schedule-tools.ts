@@ -19,9 +19,10 @@ export const SCHEDULE_HANDLERS: Handlers<typeof SCHEDULE_TOOLS> = {
     const listed = flows.flatMap((flow) => flow.schedules.map((schedule) => describeSchedule(flow, schedule)));
     return { schedules: listed.sort((a, b) => a.id - b.id) };
   },
-  create_schedule: async ({ ask }, { flow: reference, project, ...body }) => {
+  create_schedule: async ({ ask }, { flow: reference, project, key, ...body }) => {
     const { id } = await findFlow(ask, reference, project);
-    return withNextFires(ask, await checked(ask("createSchedule", { id, body })));
+    const made = key === undefined ? ask("createSchedule", { id, body }) : ask("putSchedule", { id, name: key, body });
+    return withNextFires(ask, await checked(made));
   },
   edit_schedule: async ({ ask }, { schedule_id: id, ...body }) =>
     withNextFires(ask, await checked(ask("patchSchedule", { id, body }))),
@@ -50,7 +51,9 @@ const SCHEDULE_FIELDS = [
 ] as const satisfies readonly (keyof ScheduleRow)[];
 
 function describeSchedule({ name, project }: FlowSummary, row: ScheduleRow): ToolResult & { id: number } {
-  return { id: row.id, flow: name, project, ...Object.fromEntries(SCHEDULE_FIELDS.map((field) => [field, row[field]])) };
+  const shown = Object.fromEntries(SCHEDULE_FIELDS.map((field) => [field, row[field]]));
+  const { parameters } = row as Partial<ScheduleRow>;
+  return { id: row.id, flow: name, project, ...shown, ...(parameters !== undefined && { parameters }) };
 }
 
 /** The created or changed schedule; a validation refusal becomes a failure that quotes it. */

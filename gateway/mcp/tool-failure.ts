@@ -32,6 +32,7 @@ const ADVICE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   },
   createRun: WRONG_PARAMETERS,
   createBackfill: WRONG_PARAMETERS,
+  putSchedule: { 422: "Nothing was changed. Correct the schedule and call again" },
   createSchedule: { 422: "Nothing was created. Correct the schedule and call again" },
   patchSchedule: { ...NO_SCHEDULE, 422: "The schedule stays as it was. Correct the change and call again" },
   deleteSchedule: { ...NO_SCHEDULE, 409: "pause_schedule stops it, also over restarts" },

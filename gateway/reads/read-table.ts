@@ -69,6 +69,10 @@ export const READS: Readonly<Record<string, Read>> = {
   getRunInput: read("run_input", (id) => ({ id }), always, runMissing),
   listRunArtifacts: read("run_artifacts", ofOwner, never, runMissing),
   listRunLogs: read("run_logs", (id, query: QueryArguments["run_logs"]["query"]) => ({ id, query }), never, runMissing),
+  listRunSteps: read("run_steps", (id, query: QueryArguments["run_steps"]["query"]) => ({ id, query }), never, runMissing),
+  getRunStep: read("run_step", (id, _query, { name: identity }) => ({ id, identity }), always),
+  // An engine with open waits reads this up to four times a second.
+  listRunWaits: read("run_waits", (id, query: QueryArguments["run_waits"]["query"]) => ({ id, query }), always, runMissing),
   getTaskRun: read("task_run", (id) => ({ id }), always, taskRunMissing),
   listTaskRuns: read("task_runs", (_id, query: QueryArguments["task_runs"]["query"]) => ({ query }), isFirstPage),
   listTaskRunArtifacts: read("task_run_artifacts", ofOwner, never, taskRunMissing),

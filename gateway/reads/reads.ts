@@ -8,10 +8,14 @@ import { type Refusal, refuse } from "#protocol/errors";
 import { ANSWER_PART_BYTES_MAX, WHOLE_ANSWER_BYTES_MAX } from "#protocol/limits";
 import { parseQuery } from "#protocol/routes/query";
 import type { Route } from "#protocol/routes/route";
+import { callbackTokenHash } from "#protocol/values/callback-token";
 import type { CommandKind } from "#protocol/wire/command";
 import type { StreamKind } from "#protocol/wire/feed";
 import type { AnswerPart } from "#storage/queries/answer-part";
+import { isCallbackOpen } from "#storage/queries/durable-pages";
+import { type MessageSubject, messageSubject } from "#storage/queries/message-subject";
 import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
+import { runHasEnded } from "#storage/queries/run-record";
 import { openReadHandle } from "#storage/read/read-handle";
 import { READ_LIMIT_MS, REPORT_HEAP_MB_MAX, ReadPool } from "#storage/read/read-pool";
 import { Statements } from "#storage/sqlite/statements";
@@ -92,6 +96,16 @@ export class Reads {
     } as QueryArguments[typeof name]);
   }
 
+  /** Null for an unknown run. */
+  runHasEnded(id: number): boolean | null {
+    return runHasEnded(this.#statements, id);
+  }
+
+  /** What a message of the stream is about, or null for a deleted row. */
+  subjectOf(kind: StreamKind, id: number | string): MessageSubject | null {
+    return messageSubject(this.#statements, kind, id);
+  }
+
   /**
    * Answers a GET. A query that runs here makes the first part; readers make the others. `lengthMax` ends pages earlier than
    * the interface's own limit.
@@ -117,6 +131,11 @@ export class Reads {
       (part) => (part === null ? missing() : this.#send(exchange, part)),
       (cause: unknown) => this.#fail(exchange, cause),
     );
+  }
+
+  /** Whether a callback with this token waits for its answer. */
+  isCallbackOpen(token: string): boolean {
+    return isCallbackOpen(this.#statements, callbackTokenHash(token));
   }
 
   /** Checks and slices a large body in a thread. */

@@ -4,7 +4,7 @@
  */
 
 import { type RefusalCode, refuse } from "#protocol/errors";
-import { BODY_BYTES_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
+import { BODY_BYTES_MAX, HOOK_BODY_BYTES_MAX, HOOK_REQUESTS_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
 import type { CustomRoute, RouteAbandoned, RouteAnswer, RouteMessage, RouteRequest } from "#protocol/routes/custom-route";
 import type { Alarm } from "#runtime/timers";
 import type { Exchange, ExchangeWatcher } from "../transport/transport-port.ts";
@@ -34,6 +34,7 @@ export class CustomRouteTable {
   readonly #open = new Map<number, OpenRequest>();
   #router = new Router<CustomRoute>();
   #nextId: number;
+  #openHooks = 0;
   #drained: (() => void) | null = null;
 
   constructor(ports: CustomRoutePorts) {
@@ -54,7 +55,13 @@ export class CustomRouteTable {
     return this.#router.match(path);
   }
 
-  /** Takes over a request whose token was checked. */
+  /** The match of a request that needs no token, or null. */
+  matchPublic({ path, method }: Exchange): Match<CustomRoute> | null {
+    const match = this.#router.match(path);
+    return match?.methods.get(method)?.public === true ? match : null;
+  }
+
+  /** Takes over a request whose token was checked, or that needs none. */
   serve(exchange: Exchange, { methods, values }: Match<CustomRoute>): void {
     const route = methods.get(exchange.method);
     if (route === undefined) {
@@ -68,21 +75,23 @@ export class CustomRouteTable {
     const host = exchange.header("host") || "localhost";
     const url = `http://${host}${path}${query ? `?${query}` : ""}`;
     const facts = { route, method, url, params, headers: [...exchange.headerList()] };
-    if (hasBody(exchange))
-      new BodyReader(exchange, this.#ports.memory, new RouteBody(this, facts), NO_HEAD, BODY_BYTES_MAX).start();
+    const bytesMax = route.public ? HOOK_BODY_BYTES_MAX : BODY_BYTES_MAX;
+    if (hasBody(exchange)) new BodyReader(exchange, this.#ports.memory, new RouteBody(this, facts), NO_HEAD, bytesMax).start();
     else this.submit(exchange, facts, null, 0);
   }
 
   submit(exchange: Exchange, facts: RequestFacts, body: Uint8Array | null, bytes: number): void {
-    if (this.#open.size >= ROUTE_REQUESTS_MAX) {
+    const hook = facts.route.public;
+    if (this.#open.size >= ROUTE_REQUESTS_MAX || (hook && this.#openHooks >= HOOK_REQUESTS_MAX)) {
       this.#ports.memory.giveBytes(bytes);
       replyRefusal(exchange, refuse("busy"));
       return;
     }
     const id = this.#nextId;
     this.#nextId += 1;
-    const open = new OpenRequest(this, id, exchange, bytes);
+    const open = new OpenRequest(this, id, exchange, bytes, hook);
     this.#open.set(id, open);
+    if (hook) this.#openHooks += 1;
     exchange.watch(open);
     this.#ports.send({ kind: "RouteRequest", id, ...facts, body });
   }
@@ -128,6 +137,7 @@ export class CustomRouteTable {
 
   #close(open: OpenRequest): boolean {
     if (!this.#open.delete(open.id)) return false;
+    if (open.hook) this.#openHooks -= 1;
     this.#ports.memory.giveBytes(open.bytes);
     if (this.#open.size === 0) this.#drained?.();
     return true;
@@ -145,13 +155,16 @@ class OpenRequest implements ExchangeWatcher {
   readonly id: number;
   readonly exchange: Exchange;
   readonly bytes: number;
+  /** A delivery to an incoming hook. */
+  readonly hook: boolean;
   readonly #table: CustomRouteTable;
 
-  constructor(table: CustomRouteTable, id: number, exchange: Exchange, bytes: number) {
+  constructor(table: CustomRouteTable, id: number, exchange: Exchange, bytes: number, hook: boolean) {
     this.#table = table;
     this.id = id;
     this.exchange = exchange;
     this.bytes = bytes;
+    this.hook = hook;
   }
 
   data(): void {}

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { Refusal, refuse } from "#protocol/errors";
 import { IDEMPOTENCY_KEY_LENGTH_MAX, PARSE_ON_CORE_BYTES_MAX } from "#protocol/limits";
 import { RULE_DEPTH_HEADER } from "#protocol/records/rule";
+import { NewRunQuery } from "#protocol/records/run";
 import { parsePathId, parseQuery } from "#protocol/routes/query";
 import type { Route } from "#protocol/routes/route";
 import { UnknownFields } from "#protocol/routes/unknown-fields";
@@ -28,6 +29,14 @@ export type ParsedLargeBody = { ok: true; value: unknown; digest: string } | { o
 /** Slices large bodies; never rejects its promise, but may return a refusal. */
 export interface BodySlicer {
   sliceBody(kind: CommandKind, text: SharedArrayBuffer): Promise<ParsedLargeBody>;
+}
+
+/** What path and query contain. */
+interface Asked {
+  target: number;
+  name: string;
+  body: unknown;
+  endWaitUs: number;
 }
 
 const DEPTH = /^\d{1,3}$/;
@@ -73,27 +82,32 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
       replyRefusal(exchange, refuse("bad_idempotency_key", IDEMPOTENCY_KEY_LENGTH_MAX));
       return;
     }
-    const head = { target: asked.target, name: asked.name, key, ruleDepth: this.#ruleDepth(exchange) };
-    if (this.#route.body === undefined) this.#submit(exchange, head, asked.body, "", 0);
+    const head: RequestHead = { target: asked.target, name: asked.name, key, ruleDepth: this.#ruleDepth(exchange) };
+    if (asked.endWaitUs > 0) head.endWaitUs = asked.endWaitUs;
+    const { body, body_required } = this.#route;
+    if (body === undefined || !(body_required || hasBody(exchange))) this.#submit(exchange, head, asked.body, "", 0);
     else new BodyReader(exchange, this.#commands.bodies, this, head, this.#route.body_bytes_max).start();
   }
 
   /** Reads path and query. Further path parameters, or the query, are passed as the body. */
-  #readTarget(exchange: Exchange, values: readonly string[]): { target: number; name: string; body: unknown } | Refusal {
+  #readTarget(exchange: Exchange, values: readonly string[]): Asked | Refusal {
     const first = readPathValue(this.#route, values);
     if (!first.ok) return first.refusal;
     const { id: target, name } = first;
     const rest: Record<string, number> = {};
     for (const [index, parameter] of this.#route.path_parameters.entries()) {
-      if (index === 0) continue;
+      if (index === 0 || parameter.type === "string") continue;
       const parsed = parsePathId(parameter.name, values[index] ?? "");
       if (!parsed.ok) return parsed.refusal;
       rest[parameter.name] = parsed.id;
     }
-    const body = this.#route.path_parameters.length > 1 ? rest : null;
-    if (this.#route.query === undefined) return { target, name, body };
-    const parsed = parseQuery(this.#route.query, exchange.query);
-    return parsed.ok ? { target, name, body: parsed.query } : parsed.refusal;
+    const body = Object.keys(rest).length > 0 ? rest : null;
+    const { query } = this.#route;
+    if (query === undefined || (query === NewRunQuery && exchange.query === "")) return { target, name, body, endWaitUs: 0 };
+    const parsed = parseQuery(query, exchange.query);
+    if (!parsed.ok) return parsed.refusal;
+    const { wait_ms = 0 } = query === NewRunQuery ? (parsed.query as { wait_ms?: number }) : {};
+    return { target, name, body: parsed.query, endWaitUs: wait_ms * 1000 };
   }
 
   /** No memory for the body. */
@@ -138,7 +152,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   #acceptsType(exchange: Exchange): boolean {
     if (this.#route.method === "GET") return true;
     if (isJson(exchange.header("content-type"))) return true;
-    return this.#route.body === undefined && !hasBody(exchange);
+    return !this.#route.body_required && !hasBody(exchange);
   }
 
   /**
@@ -152,10 +166,11 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   /** `text` is the body as received, or its digest: the hash distinguishes a retry from another request with the same Idempotency-Key. */
-  #submit(exchange: Exchange, { target, name, key, ruleDepth }: RequestHead, body: unknown, text: string, bytes: number): void {
+  #submit(exchange: Exchange, head: RequestHead, body: unknown, text: string, bytes: number): void {
+    const { target, name, key, ruleDepth, endWaitUs = 0 } = head;
     const idempotency = key === "" ? null : { key, fingerprint: fingerprintOf(this.#kind, target, text) };
     const kind = this.#kind;
-    const request = { kind, target, name, body, bytes, waitUs: parkingTimeUs(kind, body), idempotency, ruleDepth };
+    const request = { kind, target, name, body, bytes, waitUs: parkingTimeUs(kind, body), endWaitUs, idempotency, ruleDepth };
     this.#commands.submit(request, exchange);
   }
 }

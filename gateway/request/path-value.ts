@@ -1,4 +1,4 @@
-/** The first parameter of a path: a number, or a name that may be percent-encoded. */
+/** The parameters of a path: a number, a name that may be percent-encoded, or a number and a name. */
 import { type Refusal, refuse } from "#protocol/errors";
 import { parsePathId } from "#protocol/routes/query";
 import type { Route } from "#protocol/routes/route";
@@ -17,7 +17,10 @@ export function readPathValue(route: Route, values: readonly string[]): ReadPath
   if (parameter === undefined) return { ok: true, id: 0, name: "" };
   if (parameter.type === "string") return readName(values[0] ?? "");
   const parsed = parsePathId(parameter.name, values[0] ?? "");
-  return parsed.ok ? { ok: true, id: parsed.id, name: "" } : parsed;
+  if (!parsed.ok) return parsed;
+  if (route.path_parameters[1]?.type !== "string") return { ok: true, id: parsed.id, name: "" };
+  const second = readName(values[1] ?? "");
+  return second.ok ? { ...second, id: parsed.id } : second;
 }
 
 /** Text with invalid percent-encoding names nothing. */

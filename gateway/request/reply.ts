@@ -7,7 +7,7 @@ import type { Exchange, HeaderList } from "../transport/transport-port.ts";
 /** Headers of every API response: browsers must not guess another type or show the response to pages of other sites. */
 export const API_HEADERS: HeaderList = ["x-content-type-options", "nosniff", "cross-origin-resource-policy", "same-origin"];
 const JSON_HEADERS: HeaderList = ["content-type", "application/json", ...API_HEADERS];
-/** An actor restarts within a second. */
+/** An actor restarts within a second, and a limited client may send again by then. */
 const RETRY_HEADERS: HeaderList = [...JSON_HEADERS, "retry-after", "1"];
 
 /** Sends a response whose body is already JSON text; null for no body. */
@@ -27,7 +27,17 @@ export function replyRefusal(exchange: Exchange, refusal: Refusal, close = false
 }
 
 function headersOf(status: number): HeaderList {
-  return status === 503 ? RETRY_HEADERS : JSON_HEADERS;
+  return status === 503 || status === 429 ? RETRY_HEADERS : JSON_HEADERS;
+}
+
+/** Metrics as text, of the media type that the scraper asked for. */
+export function replyMetrics(exchange: Exchange, type: string, body: string): void {
+  exchange.respond(200, ["content-type", type, ...API_HEADERS], body);
+}
+
+/** Passes on the refusal of a request that the gateway made to itself; its body is JSON text. */
+export function replyRefused(exchange: Exchange, status: number, body: string): void {
+  exchange.respond(status, headersOf(status), body);
 }
 
 /** The answer to an MCP message, with the id of the session it opened, if any. */

@@ -7,6 +7,7 @@
 
 import { STREAM_RING_COUNT } from "#protocol/limits";
 import { type Committed, STREAM_CODE, STREAM_KINDS, type StreamKind } from "#protocol/wire/feed";
+import type { MessageSubject } from "#storage/queries/message-subject";
 
 /** Longer texts are not cached, so that 4096 artifacts of 1 MB cannot fill the memory. */
 const KEPT_TEXT_MAX = 16 * 1024;
@@ -22,10 +23,15 @@ export interface StreamEntry {
   count: number;
   /** JSON of the message's data; null: nothing to send; undefined: not made yet. */
   text: string | null | undefined;
+  /** What the message is about, once a filter has asked; null: the row was deleted. */
+  subject: MessageSubject | null | undefined;
 }
 
 /** JSON of a row as in GET, or null for a deleted row. */
 export type RenderRow = (kind: StreamKind, id: number | string) => string | null;
+
+/** What a row belongs to, or null for a deleted row. */
+export type ReadSubject = (kind: StreamKind, id: number | string) => MessageSubject | null;
 
 /** Event names on the wire: deletions are sent as updates that hold `deleted`. */
 const EVENT_NAMES = new Map<StreamKind, string>(STREAM_KINDS.map((kind) => [kind, kind.replace(/\.deleted$/, ".updated")]));
@@ -36,13 +42,15 @@ export function eventName(kind: StreamKind): string {
 
 export class StreamRing {
   readonly #render: RenderRow;
+  readonly #readSubject: ReadSubject;
   readonly #entries: (StreamEntry | undefined)[] = new Array<StreamEntry | undefined>(STREAM_RING_COUNT).fill(undefined);
   #latest = 0;
   /** From this number on there is no gap. */
   #first = 1;
 
-  constructor(render: RenderRow) {
+  constructor(render: RenderRow, readSubject: ReadSubject) {
     this.#render = render;
+    this.#readSubject = readSubject;
   }
 
   /** The newest number. */
@@ -105,9 +113,20 @@ export class StreamRing {
     return text;
   }
 
+  /** What the message is about: read once, for all filters. */
+  readonly subjectOf = (entry: StreamEntry): MessageSubject | null => {
+    if (entry.subject === undefined) entry.subject = this.#readSubject(entry.kind, entry.id);
+    return entry.subject;
+  };
+
+  /** The run as it is now, on one line; a deletion if it does not exist. */
+  runText(id: number): string {
+    return onOneLine(this.#render("run.updated", id)) ?? JSON.stringify({ id, deleted: true });
+  }
+
   #put(kind: StreamKind, id: number | string): StreamEntry {
     this.#latest += 1;
-    const entry: StreamEntry = { seq: this.#latest, kind, id, last_id: 0, count: 0, text: undefined };
+    const entry: StreamEntry = { seq: this.#latest, kind, id, last_id: 0, count: 0, text: undefined, subject: undefined };
     this.#entries[this.#latest % STREAM_RING_COUNT] = entry;
     return entry;
   }

@@ -7,6 +7,7 @@ import {
   MCP_LOGS_PAGE,
   MCP_RUNS_PAGE,
   MCP_TASK_RUNS_PAGE,
+  MCP_WAIT_SECONDS_MAX,
   PARAMETERS_BYTES_MAX,
 } from "../limits.ts";
 import { ARTIFACT_KINDS, ArtifactListItem } from "../records/artifact.ts";
@@ -81,6 +82,34 @@ export const RUN_TOOLS = {
       "One run and its newest task runs, oldest first; the cursor leads to earlier ones. What the flow returned is in state.details.result, an error in state.message.",
     input: input({ run_id: RUN_ID, limit: limit(MCP_TASK_RUNS_PAGE, "task runs"), cursor: CURSOR }),
     output: output({ run: Run, task_runs: Type.Array(TaskRun), next_cursor: EARLIER_CURSOR }),
+    annotations: READS,
+  },
+  wait_for_run: {
+    title: "Wait for a run",
+    description:
+      "Returns when the run has ended, or after timeout_s: state, result, last log lines from warning upwards, and what a run " +
+      "that has not started waits for. Call it again while ended is false.",
+    input: input({
+      run_id: RUN_ID,
+      timeout_s: Type.Optional(
+        Type.Integer({ description: "How long to wait, in seconds", minimum: 1, maximum: MCP_WAIT_SECONDS_MAX, default: 30 }),
+      ),
+    }),
+    output: output({
+      run_id: Type.Integer(),
+      ended: Type.Boolean(),
+      state: FreeMap,
+      result: AnyJson,
+      waits_for: nullable(Type.String()),
+      logs: Type.Array(FreeMap),
+    }),
+    annotations: READS,
+  },
+  explain_run: {
+    title: "Explain a wait",
+    description: "Why a run has not started: the reason, its place in the queue, and the runs that hold what it waits for.",
+    input: input({ run_id: RUN_ID }),
+    output: output({ explanation: FreeMap }),
     annotations: READS,
   },
   run_logs: {
@@ -161,6 +190,18 @@ export const RUN_TOOLS = {
     input: input({ run_id: RUN_ID }),
     output: output({ run: Run }),
     annotations: ENDS,
+  },
+  retry_run: {
+    title: "Run again",
+    description:
+      "A new run with the parameters of a run that has ended. A durable run that did not complete goes on where it failed, " +
+      "unless `from` names another place.",
+    input: input({
+      run_id: RUN_ID,
+      from: Type.Optional(text("start, failure, or the dynamic_key of one of its task runs, which is the first to run again")),
+    }),
+    output: output({ run: Run, note: text("What to do next") }),
+    annotations: ADDS,
   },
   resume_run: {
     title: "Answer a paused run",

@@ -1,6 +1,12 @@
 /** Tools for schedules and backfills. */
 import Type from "typebox";
-import { CATCHUP_COUNT_DEFAULT, EXPRESSION_LENGTH_MAX, PARAMETERS_BYTES_MAX, SCHEDULE_INTERVAL_SECONDS_MIN } from "../limits.ts";
+import {
+  CATCHUP_COUNT_DEFAULT,
+  EXPRESSION_LENGTH_MAX,
+  PARAMETERS_BYTES_MAX,
+  SCHEDULE_INTERVAL_SECONDS_MIN,
+  SCHEDULE_PARAMETERS_BYTES_MAX,
+} from "../limits.ts";
 import { BackfillStatus } from "../records/backfill.ts";
 import { CATCHUP_POLICIES, CatchupPolicy, SCHEDULE_KINDS, Schedule, ScheduleRow } from "../records/schedule.ts";
 import { FreeMap, nullable, sizedJson } from "../values/scalar.ts";
@@ -34,6 +40,12 @@ const WHEN = {
   anchor: Type.Optional(whole("From when an interval counts: microseconds since the Unix epoch, UTC; now when unset")),
 };
 
+const PARAMETERS = sizedJson(
+  SCHEDULE_PARAMETERS_BYTES_MAX,
+  FreeMap,
+  'Parameters of the runs. Texts are templates of the fire: "{{ fire.date }}" is its date in the zone of the schedule',
+);
+
 /** A schedule as list_schedules describes it. */
 const ListedSchedule = Type.Object({
   id: Type.Integer(),
@@ -47,6 +59,7 @@ const ListedSchedule = Type.Object({
   catchup: CatchupPolicy,
   catchup_max: Type.Integer(),
   source: text("code, ui or mcp"),
+  parameters: Type.Optional(FreeMap),
 });
 
 const SHOWN_SCHEDULE = output({
@@ -77,6 +90,8 @@ export const SCHEDULE_TOOLS = {
       catchup_max: Type.Optional(
         Type.Integer({ description: "Maximum number of missed fires to run, with all", default: CATCHUP_COUNT_DEFAULT }),
       ),
+      parameters: Type.Optional(PARAMETERS),
+      key: Type.Optional(text("With a key, a schedule of the flow that has it is replaced; the same call again changes nothing")),
     }),
     output: SHOWN_SCHEDULE,
     annotations: ADDS,
@@ -92,6 +107,7 @@ export const SCHEDULE_TOOLS = {
       day_or: Type.Optional(Type.Boolean({ description: "Cron: day of month or day of week, instead of both" })),
       catchup: Type.Optional(CATCHUP),
       catchup_max: Type.Optional(whole("How many of them at most, with all")),
+      parameters: Type.Optional(PARAMETERS),
     }),
     output: SHOWN_SCHEDULE,
     annotations: CHANGES,

@@ -48,7 +48,7 @@ export function mcpInstructions(readOnly: boolean): string {
         ]
       : [
           "Call list_flows to see what can run and which parameters it takes, and run_flow to start work.",
-          "run_flow does not wait: follow the run with get_run, and read its log with run_logs.",
+          "run_flow does not wait: wait for the run with wait_for_run, see it with get_run, and read its log with run_logs.",
         ]),
     "When a run ends Failed or Crashed, call explain_failure before anything else.",
     "A flow needs no schedule; it runs on demand.",

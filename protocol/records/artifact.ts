@@ -5,6 +5,7 @@ import { pageLimit, pageOf } from "../routes/page.ts";
 import { FreeMap, Id, Int64, NameText, nullable, optional, sent, sizedJson, Timestamp } from "../values/scalar.ts";
 
 export const ARTIFACT_KINDS = ["markdown", "table", "progress", "link", "image"] as const;
+/** The kinds of artifacts, which decide how the data are shown. */
 export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
 export const ArtifactKindSchema = Type.Unsafe<ArtifactKind>({ type: "string", enum: [...ARTIFACT_KINDS] });
 

@@ -24,9 +24,11 @@ import {
   optional,
   PathText,
   ReportedTime,
+  Strings,
   sent,
   Timestamp,
 } from "../values/scalar.ts";
+import { DurableWork, ParkProgress, ParkReport, StepReport } from "./durable.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
 /** The fields by which an engine names itself and the runs that it takes. */
@@ -57,6 +59,23 @@ export const WorkRequest = Type.Object(
 );
 export type WorkRequest = Static<typeof WorkRequest>;
 
+/** Where a run comes from, for its code. */
+const RUN_ORIGIN = {
+  attempt: Type.Optional(about("Attempts before this hand-out, those of the runs that it repeats after a crash included", Int64)),
+  created_by: Type.Optional(Type.String()),
+  tags: Type.Optional(Strings),
+  fire_time: Type.Optional(about("Of a run of a schedule: the fire that it is for", Timestamp)),
+  schedule: Type.Optional(
+    Type.Object(
+      { id: Int64, key: nullable(about("Null without one, and when the schedule was deleted", Type.String())) },
+      { description: "Of a run of a schedule" },
+    ),
+  ),
+  lineage_id: Type.Optional(about("As in the record of the run", Int64)),
+};
+const RunOriginRecord = Type.Object(RUN_ORIGIN);
+export type RunOriginRecord = Static<typeof RunOriginRecord>;
+
 /** A run to execute, or a job (`hooks`, `bulk_complete`). */
 export const WorkItem = sent(
   Type.Object(
@@ -77,6 +96,12 @@ export const WorkItem = sent(
         nullable(Type.Integer({ format: "int64", description: "Names this assignment; sent back for fencing" })),
       ),
       run_transitions: Type.Optional(Type.Boolean({ description: "Reports may carry run_transition events" })),
+      park_after_secs: Type.Optional(
+        about("Reports may carry a park: a run that waits longer than this leaves its engine", Type.Number()),
+      ),
+      progress: Type.Optional(nullable(about("Of the park after which the run goes on", ParkProgress))),
+      durable: Type.Optional(nullable(about("Of a run of a durable flow", DurableWork))),
+      ...RUN_ORIGIN,
     },
     { title: "WorkItem" },
   ),
@@ -182,6 +207,8 @@ export const ReportEvent = Type.Union([
   CustomReport,
   ArtifactReport,
   RunTransitionReport,
+  StepReport,
+  ParkReport,
 ]);
 export type ReportEvent = Static<typeof ReportEvent>;
 
@@ -202,10 +229,13 @@ export const ReportResponse = Type.Object(
     skipped: Int64,
     last_seq: Int64,
     cancel: Type.Boolean(),
+    fenced: Type.Optional(
+      about("Set when the report came under a lease that is over: no move and no step of it was stored", Type.Boolean()),
+    ),
     run_state: Type.Optional(
       Type.Object(
         { type: StateTypeSchema, name: Type.String(), timestamp: Timestamp },
-        { description: "The run's state after a report with a run_transition" },
+        { description: "The run's state after a report with a run_transition or a park" },
       ),
     ),
   },

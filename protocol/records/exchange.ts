@@ -89,10 +89,13 @@ export const ExchangeOutcome = Type.Object({
   applied: Type.Optional(Int64),
   skipped: Type.Optional(Int64),
   last_seq: Type.Optional(Int64),
+  fenced: Type.Optional(
+    about("Set when the report came under a lease that is over: no move and no step of it was stored", Type.Boolean()),
+  ),
   run_state: Type.Optional(
     Type.Object(
       { type: StateTypeSchema, name: Type.String(), timestamp: Int64 },
-      { description: "The run's state after a report with a run_transition" },
+      { description: "The run's state after a report with a run_transition or a park" },
     ),
   ),
   status: Type.Optional(Type.Integer({ description: "Set when this report was refused: as POST /api/engine/report answers" })),

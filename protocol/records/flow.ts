@@ -45,6 +45,12 @@ export const FlowOptions = Type.Object(
     disable_after: optional(
       Type.Array(Double, { minItems: 3, maxItems: 3, description: "[failures, window in seconds, pause in seconds]" }),
     ),
+    durable: optional(
+      about(
+        "The results of its steps are stored, and a run that waits leaves its engine: it goes on where it was",
+        Type.Boolean(),
+      ),
+    ),
     exclusive: optional(
       about(
         "A run shares its engine with no other run; default: true for flows whose runs are never repeated after a crash",

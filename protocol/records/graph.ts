@@ -25,6 +25,7 @@ export type GraphNode = Static<typeof GraphNode>;
 export const GraphEdge = Type.Object({ from: Int64, to: Int64 }, { title: "GraphEdge" });
 export type GraphEdge = Static<typeof GraphEdge>;
 
+/** The task runs of a run and the edges between them. */
 export const RunGraph = Type.Object(
   { run_id: Int64, nodes: Type.Array(GraphNode), edges: Type.Array(GraphEdge) },
   { title: "RunGraph" },

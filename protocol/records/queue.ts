@@ -14,6 +14,7 @@ export const WAIT_CODES = [
   "not_due",
   "held",
   "assigned",
+  "waits",
 ] as const;
 export type WaitCode = (typeof WAIT_CODES)[number];
 

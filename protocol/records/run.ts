@@ -11,6 +11,7 @@ import {
   RUNS_PAGE,
   SEARCH_LENGTH_MAX,
   SEARCHED_PARAMETERS_BYTES_MAX,
+  WAIT_MS_MAX,
 } from "../limits.ts";
 import { RUN_FIELDS_TO_COME } from "../routes/fields-to-come.ts";
 import { pageLimit, pageOf } from "../routes/page.ts";
@@ -30,7 +31,6 @@ import {
   PathText,
   ReportedTime,
   Strings,
-  sent,
   sizedJson,
   Timestamp,
 } from "../values/scalar.ts";
@@ -65,9 +65,16 @@ export const RUN_FIELDS = {
   end_time: Type.Optional(nullable(Timestamp)),
   total_run_time: Type.Optional(nullable(about("Microseconds from its start to its end", Int64))),
   scheduled_time: Type.Optional(nullable(about("When it is due", Timestamp))),
+  fire_time: Type.Optional(
+    about("Of a run of a schedule, its crash reruns and retries included: the fire that it is for", Timestamp),
+  ),
   schedule_id: Type.Optional(nullable(Int64)),
   backfill_id: Type.Optional(nullable(Int64)),
   parent_run_id: Type.Optional(nullable(about("The run that crashed, or that it is a retry of", Int64))),
+  lineage_id: Type.Optional(
+    about("Of a run that was handed out as durable, and of a child: the first run of its chain of crash reruns", Int64),
+  ),
+  caller_run_id: Type.Optional(about("Of a child: the run that started it", Int64)),
   engine_id: Type.Optional(nullable(about("The engine that has or had it", Type.String()))),
   engine_pid: Type.Optional(nullable(Int64)),
   crash_count: Int32,
@@ -77,8 +84,49 @@ export const RUN_FIELDS = {
 };
 
 /** A run of a flow. Times and durations are microseconds. */
-export const Run = sent(Type.Object(RUN_FIELDS, { title: "Run" }));
-export type Run = Static<typeof Run>;
+export type Run = Required<Static<typeof RunFields>>;
+const RunFields = Type.Object(RUN_FIELDS);
+export const Run = Type.Unsafe<Run>(
+  Type.Object(
+    {
+      ...RUN_FIELDS,
+      stream_seq: Type.Optional(
+        about("Only in answers to requests with wait_ms: the run shows every change up to this number of the stream", Int64),
+      ),
+    },
+    { title: "Run" },
+  ),
+);
+
+/** The answer to a request with `wait_ms`; a server without waits sends no `stream_seq`. */
+export type AwaitedRun = Run & { stream_seq?: number };
+
+export type WaitUntil = "ended" | "changed";
+
+const WaitMs = Type.Integer({
+  minimum: 0,
+  maximum: WAIT_MS_MAX,
+  description: `How long to wait, at most ${WAIT_MS_MAX}; then the answer is the run as it is`,
+});
+
+/** Query of GET /api/runs/{id}. */
+export const RunWaitQuery = Type.Object({
+  wait_ms: Type.Optional(WaitMs),
+  until: Type.Optional(
+    about("ended (default), or changed: the answer comes when the run has ended, or with its next change", Type.String()),
+  ),
+  since: Type.Optional(
+    about(
+      "stream_seq of the answer before: a change since then is answered at once, and so is a number from before a restart",
+      Int64,
+    ),
+  ),
+});
+
+/** Query of the creation of a run. */
+export const NewRunQuery = Type.Object({
+  wait_ms: Type.Optional(about("The answer comes when the run has ended, with its result in state.details.result", WaitMs)),
+});
 
 export const RunsPage = pageOf("RunsPage", Run);
 export type RunsPage = Static<typeof RunsPage>;

@@ -7,9 +7,22 @@ import {
   NAMES_COUNT_MAX,
   PREVIEW_COUNT,
   SCHEDULE_INTERVAL_SECONDS_MIN,
+  SCHEDULE_PARAMETERS_BYTES_MAX,
 } from "../limits.ts";
-import { SCHEDULE_FIELDS_TO_COME } from "../routes/fields-to-come.ts";
-import { about, Count, ExpressionText, Id, Int64, NameText, nullable, optional, sent, Timestamp } from "../values/scalar.ts";
+import {
+  about,
+  Count,
+  ExpressionText,
+  FreeMap,
+  Id,
+  Int64,
+  NameText,
+  nullable,
+  optional,
+  sent,
+  sizedJson,
+  Timestamp,
+} from "../values/scalar.ts";
 
 /** What happens to fires missed while the server was down. */
 export const CATCHUP_POLICIES = ["skip", "latest", "all"] as const;
@@ -52,10 +65,17 @@ export const Schedule = Type.Union([Type.Object(cronFields), Type.Object(interva
 });
 export type Schedule = Static<typeof Schedule>;
 
+const parameters = optional(
+  sizedJson(
+    SCHEDULE_PARAMETERS_BYTES_MAX,
+    FreeMap,
+    "Of the runs, besides the defaults of the flow. Texts are templates, rendered for each fire in the zone of the schedule",
+  ),
+);
 const declared = {
   catchup: optional(CatchupPolicy),
   catchup_max: optional(Count),
-  ...SCHEDULE_FIELDS_TO_COME,
+  parameters,
   key: optional(about("Names it over changes of the code", NameText)),
 };
 
@@ -74,11 +94,11 @@ const policy = {
   active: optional(Type.Boolean({ default: true })),
   catchup: optional(CatchupPolicy),
   catchup_max: optional(counted(CATCHUP_COUNT_DEFAULT)),
-  ...SCHEDULE_FIELDS_TO_COME,
+  parameters,
   persist: optional(Type.Boolean({ description: "Survives a start without a declaration in code", default: true })),
 };
 
-/** Body of POST /api/flows/{id}/schedules: a schedule and its policy, flat. */
+/** Body of POST /api/flows/{id}/schedules, and of PUT with a key: a schedule and its policy, flat. */
 export const ScheduleBody = Type.Union(
   [
     Type.Object({ ...cronFields, ...policy }),
@@ -110,7 +130,7 @@ export const SchedulePatchBody = Type.Object(
     persist: optional(about("true detaches it from its declaration in code for good", Type.Boolean())),
     rrule: optional(ExpressionText),
     timezone: optional(NameText),
-    ...SCHEDULE_FIELDS_TO_COME,
+    parameters,
   },
   { title: "SchedulePatchBody" },
 );
@@ -130,12 +150,15 @@ export const ScheduleRow = sent(
       paused_reason: Type.Optional(nullable(about("paused, disabled, or rule:<name>", Type.String()))),
       paused_until: Type.Optional(nullable(about("End of a disable window", Timestamp))),
       source: Type.String({ description: "code, ui or mcp" }),
-      code_key: Type.Optional(nullable(about("Its place or key in the code", Type.String()))),
+      code_key: Type.Optional(
+        nullable(about("Its key: in the code, where its place stands for a missing one, or of its PUT", Type.String())),
+      ),
       persist: Type.Boolean(),
       created_at: Timestamp,
       updated_at: Timestamp,
       next_fire: Type.Optional(nullable(about("The next fire that will run, skipped ones left out", Timestamp))),
       skipped: Type.Optional(about("Fires to come that a person skipped", Int64)),
+      parameters: Type.Optional(about("Of its runs, as they were sent; absent without any", FreeMap)),
     },
     { title: "ScheduleRow" },
   ),
@@ -145,6 +168,7 @@ export type ScheduleRow = Static<typeof ScheduleRow>;
 /** How many schedules of a flow were paused or resumed. */
 export const PausedSchedules = Type.Object({ paused: Int64 });
 export type PausedSchedules = Static<typeof PausedSchedules>;
+/** How many schedules were resumed. */
 export const ResumedSchedules = Type.Object({ resumed: Int64 });
 export type ResumedSchedules = Static<typeof ResumedSchedules>;
 

@@ -20,6 +20,13 @@ import {
 export const Health = Type.Object({ ok: Type.Boolean() });
 export type Health = Static<typeof Health>;
 
+/** Whether the server takes work. */
+export const Ready = Type.Object(
+  { ready: Type.Boolean(), reason: nullable(Type.String({ description: "Why not: starting, the store, stopping" })) },
+  { title: "Ready" },
+);
+export type Ready = Static<typeof Ready>;
+
 /** An engine process that has polled for work and has not left. */
 export const EngineInfo = Type.Object(
   {
@@ -87,6 +94,7 @@ export type ClockProblem = Static<typeof ClockProblem>;
 export const ClockAccepted = Type.Object({ schedules: Count, rules: Count }, { title: "ClockAccepted" });
 export type ClockAccepted = Static<typeof ClockAccepted>;
 
+/** The server: version, addresses and condition. */
 export const ServerInfo = sent(
   Type.Object(
     {
@@ -156,6 +164,7 @@ export const CodeReloaded = Type.Object(
 );
 export type CodeReloaded = Static<typeof CodeReloaded>;
 
+/** The settings in effect. */
 export const Settings = sent(
   Type.Object(
     {
@@ -214,6 +223,25 @@ export type Counts = Static<typeof Counts>;
 export const CountsQuery = Type.Object({ project: Type.Optional(Type.String()) });
 export type CountsQuery = Static<typeof CountsQuery>;
 
-/** Query of GET /api/stream: the last stream number seen. */
-export const StreamQuery = Type.Object({ since: Type.Optional(Int64) });
+const filterList = (description: string) => Type.Unsafe<string[]>({ type: "string", format: "comma-list", description });
+
+/** Query of GET /api/stream: the last stream number seen, and a filter; its parts combine with AND. */
+export const StreamQuery = Type.Object({
+  since: Type.Optional(Int64),
+  run_id: Type.Optional(about("Only messages about this run: the run, its task runs, log, artifacts, events", Int64)),
+  flow_id: Type.Optional(about("Only messages about this flow, its schedules, backfills and runs", Int64)),
+  project: Type.Optional(about("Only messages about the flows of this project and their runs", Type.String())),
+  tags: Type.Optional(filterList("Only messages about runs with all of these tags, separated by commas")),
+  kinds: Type.Optional(filterList("Only these messages, such as run.updated, separated by commas")),
+  names: Type.Optional(
+    filterList("Of event.created only events with these names, or prefixes ending in *, separated by commas; other kinds pass"),
+  ),
+  snapshot: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1,
+      description: "1, with run_id: the run as it is now comes after hello and after each resync, as run.updated without an id",
+    }),
+  ),
+});
 export type StreamQuery = Static<typeof StreamQuery>;

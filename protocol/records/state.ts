@@ -16,6 +16,7 @@ export const STATE_TYPES = [
   "Cancelling",
 ] as const;
 
+/** The types of states of runs and task runs. */
 export type StateType = (typeof STATE_TYPES)[number];
 
 /** Sub-state names of the catalogue and the type each belongs to, in vocabulary order. */

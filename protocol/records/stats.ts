@@ -11,6 +11,7 @@ const typical = {
 };
 const flow = { flow_id: Int64, project: Type.String(), flow: Type.String() };
 
+/** Ended runs and task runs by flow and by task, with their durations. */
 export const Stats = Type.Object(
   {
     bucket_secs: Count,

@@ -9,9 +9,9 @@ import { DASHBOARD_PAGES } from "./dashboard-pages.ts";
 export const CUSTOM_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type CustomMethod = (typeof CUSTOM_METHODS)[number];
 
-/** Reserved first segments: the API, agents, the files of the dashboard and its pages. */
+/** Reserved first segments: the API, agents, metrics, the files of the dashboard and its pages. */
 const RESERVED_SEGMENTS: ReadonlySet<string> = new Set([
-  ...["api", "mcp", "assets"],
+  ...["api", "mcp", "assets", "metrics"],
   ...Object.values(DASHBOARD_PAGES).map((page) => page.split("/")[1] ?? ""),
 ]);
 
@@ -54,6 +54,8 @@ export interface CustomRoute extends RouteSpec {
   source: string;
   /** How long its handler may take, in ms. */
   limit_ms: number;
+  /** Served without the token: an incoming hook, whose handler verifies the signature of each request. */
+  public: boolean;
 }
 
 /** The current routes of user code; replaces every earlier list. */

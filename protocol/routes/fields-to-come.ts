@@ -19,6 +19,3 @@ export const RUN_FIELDS_TO_COME = {
   start_deadline: toCome,
   unique_key: toCome,
 };
-
-/** In every body that creates or changes a schedule, and in declarations in code. */
-export const SCHEDULE_FIELDS_TO_COME = { parameters: toCome };

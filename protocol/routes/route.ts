@@ -3,7 +3,7 @@ import type { TSchema } from "typebox";
 import { BODY_BYTES_MAX } from "../limits.ts";
 import type { CommandKind } from "../wire/command.ts";
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** One `{name}` of a path. */
 export interface PathParameter {
@@ -28,7 +28,7 @@ export interface Route {
   path_parameters: readonly PathParameter[];
   query?: TSchema;
   body?: TSchema;
-  /** True if a request without a body is refused. */
+  /** True if a request without a body is refused; false in a row with `body_required: false`, and without a body. */
   body_required: boolean;
   body_bytes_max: number;
   /** Status of each answer and the schema of its body, null without a body. */
@@ -42,12 +42,12 @@ export interface Route {
 }
 
 type Options = Partial<
-  Pick<Route, "query" | "body" | "idempotency_key" | "body_bytes_max" | "auth" | "media_type" | "described">
+  Pick<Route, "query" | "body" | "body_required" | "idempotency_key" | "body_bytes_max" | "auth" | "media_type" | "described">
 >;
 type Responses = Route["responses"];
 
 const PARAMETER = /\{(\w+)\}/g;
-const TEXT_PARAMETERS: ReadonlySet<string> = new Set(["name"]);
+const TEXT_PARAMETERS: ReadonlySet<string> = new Set(["name", "identity", "token", "key"]);
 
 /** Creates a row; a route with a body requires the body. */
 export function row(

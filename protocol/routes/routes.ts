@@ -6,6 +6,7 @@ import Type from "typebox";
 import { ErrorBody, TransitionRejected } from "../errors.ts";
 import { EXCHANGE_BYTES_MAX, REPORT_BYTES_MAX, RUN_BATCH_BYTES_MAX } from "../limits.ts";
 import { ArtifactBody, ArtifactRow, ArtifactsPage, ArtifactsQuery } from "../records/artifact.ts";
+import { RetryBody } from "../records/durable.ts";
 import {
   FailedRequest,
   FailedResponse,
@@ -36,6 +37,7 @@ import {
 import {
   CreateRunBody,
   CreateRunForFlowBody,
+  NewRunQuery,
   ResumeBody,
   Run,
   RunCounts,
@@ -43,6 +45,7 @@ import {
   RunInput,
   RunsPage,
   RunsQuery,
+  RunWaitQuery,
   TransitionBody,
 } from "../records/run.ts";
 import { CreatedRuns, CreateRunsBody, RefusedBatch } from "../records/run-batch.ts";
@@ -52,6 +55,7 @@ import {
   Counts,
   CountsQuery,
   Health,
+  Ready,
   ServerInfo,
   Settings,
   SettingsPatch,
@@ -61,6 +65,7 @@ import { Stats, StatsQuery } from "../records/stats.ts";
 import { TaskRun, TaskRunsPage, TaskRunsQuery } from "../records/task-run.ts";
 import { VariableBody, VariablePatch, VariableQuery, VariableRow, VariableWithRaw } from "../records/variable.ts";
 import { Vocabulary } from "../vocabulary.ts";
+import { DURABLE } from "./durable-routes.ts";
 import { PartsQuery } from "./page.ts";
 import { type Route, row } from "./route.ts";
 import { BACKFILLS, SCHEDULES } from "./schedule-routes.ts";
@@ -72,9 +77,25 @@ const BadQuery = { 400: ErrorBody };
 
 const SERVER: readonly Route[] = [
   row("GET /api/health", "getHealth", "The server is up", "local", { 200: Health }, { auth: false }),
+  row(
+    "GET /api/ready",
+    "getReady",
+    "Whether the server takes work: it has read its flow files, can store changes and is not stopping",
+    "local",
+    { 200: Ready, 503: Ready },
+    { auth: false },
+  ),
   row("GET /api/server", "getServer", "The server process and its engines", "GetServer", { 200: ServerInfo }),
   row("GET /api/queue", "getQueue", "What waits, for what, and who holds it", "GetQueue", { 200: Queue }),
   row("GET /api/actors", "getActors", "The actors of the server and how they do", "GetActors", { 200: Type.Array(ActorInfo) }),
+  row(
+    "GET /metrics",
+    "getMetrics",
+    "Metrics for Prometheus; as OpenMetrics if Accept names it",
+    "GetMetrics",
+    { 200: Type.String() },
+    { media_type: "text/plain" },
+  ),
   row("GET /api/counts", "getCounts", "Counts of runs and task runs", "read", { 200: Counts }, { query: CountsQuery }),
   row(
     "GET /api/stats",
@@ -107,7 +128,7 @@ const SERVER: readonly Route[] = [
     "stream",
     "Live changes as server-sent events",
     "local",
-    { 200: NONE, ...BadQuery },
+    { 200: NONE, ...BadQuery, ...Invalid },
     {
       query: StreamQuery,
       media_type: "text/event-stream",
@@ -137,6 +158,7 @@ const FLOWS: readonly Route[] = [
     "CreateFlowRun",
     { 201: Run, ...NotFound, ...Invalid },
     {
+      query: NewRunQuery,
       body: CreateRunForFlowBody,
       idempotency_key: true,
     },
@@ -152,6 +174,7 @@ const RUNS: readonly Route[] = [
     "CreateRun",
     { 201: Run, ...NotFound, ...Invalid },
     {
+      query: NewRunQuery,
       body: CreateRunBody,
       idempotency_key: true,
     },
@@ -165,7 +188,14 @@ const RUNS: readonly Route[] = [
     { body: CreateRunsBody, body_bytes_max: RUN_BATCH_BYTES_MAX, idempotency_key: true },
   ),
   row("GET /api/runs/counts", "countRuns", "Runs by state", "read", { 200: RunCounts, ...BadQuery }, { query: RunCountsQuery }),
-  row("GET /api/runs/{id}", "getRun", "One run", "read", { 200: Run, ...NotFound }),
+  row(
+    "GET /api/runs/{id}",
+    "getRun",
+    "One run; with wait_ms when it has ended or changed",
+    "read",
+    { 200: Run, ...NotFound },
+    { query: RunWaitQuery },
+  ),
   row("DELETE /api/runs/{id}", "deleteRun", "Delete a run and what belongs to it", "DeleteRun", { 204: NONE, ...NotFound }),
   row("POST /api/runs/{id}/cancel", "cancelRun", "Cancel a run", "CancelRun", { 200: Run, ...NotFound }),
   row(
@@ -226,8 +256,8 @@ const RUNS: readonly Route[] = [
     "retryRun",
     "Run an ended run again with the same parameters",
     "RetryRun",
-    { 201: Run, ...NotFound, 409: ErrorBody },
-    { idempotency_key: true },
+    { 201: Run, ...NotFound, 409: ErrorBody, ...Invalid },
+    { body: RetryBody, body_required: false, idempotency_key: true },
   ),
   row("GET /api/runs/{id}/explain", "explainRun", "Why a run waits", "ExplainRun", { 200: RunExplanation, ...NotFound }),
   row("GET /api/runs/{id}/input", "getRunInput", "Answers given to a paused run", "read", { 200: RunInput, ...NotFound }),
@@ -442,6 +472,7 @@ export const ROUTES: readonly Route[] = [
   ...SCHEDULES,
   ...BACKFILLS,
   ...RUNS,
+  ...DURABLE,
   ...TASK_RUNS,
   ...EVENTS,
   ...ARTIFACTS,

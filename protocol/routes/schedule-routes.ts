@@ -40,6 +40,14 @@ export const SCHEDULES: readonly Route[] = [
     { 201: ScheduleRow, ...NotFound, ...Invalid },
     { body: ScheduleBody },
   ),
+  row(
+    "PUT /api/flows/{id}/schedules/{key}",
+    "putSchedule",
+    "Create the schedule of a flow with this key, or replace it; it keeps its id, and the runs and skips of fires that stay",
+    "PutSchedule",
+    { 200: ScheduleRow, 201: ScheduleRow, ...NotFound, ...Invalid },
+    { body: ScheduleBody },
+  ),
   row("POST /api/flows/{id}/pause", "pauseFlow", "Pause all schedules of a flow", "PauseFlow", { 200: PausedSchedules }),
   row("POST /api/flows/{id}/resume", "resumeFlow", "Resume all schedules of a flow", "ResumeFlow", { 200: ResumedSchedules }),
   row(

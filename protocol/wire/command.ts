@@ -6,6 +6,7 @@
  */
 import type { ArtifactBody } from "../records/artifact.ts";
 import type { PrefilterBody } from "../records/backfill.ts";
+import type { RetryBody } from "../records/durable.ts";
 import type { FailedRequest, WorkRequest } from "../records/engine.ts";
 import type { EmitEventBody } from "../records/event.ts";
 import type { AcquireRequest, ReleaseRequest } from "../records/lease.ts";
@@ -112,12 +113,16 @@ export const COMMANDS = table({
   CancelRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   DeleteRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   ResumeRun: { actor: "dispatcher", parsed: "gateway", writes: true },
+  WakeRun: { actor: "dispatcher", parsed: "gateway", writes: true },
+  ArmWaits: { actor: "dispatcher", parsed: "core", writes: true, loggedAs: "POST /api/runs/{id}/waits" },
+  AnswerCallback: { actor: "dispatcher", parsed: "core", writes: true },
   RetryRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   DeleteFlow: { actor: "dispatcher", parsed: "gateway", writes: true },
   CreateBackfill: { actor: "dispatcher", parsed: "core", writes: true, loggedAs: "POST /api/flows/{id}/backfill" },
   CancelBackfill: { actor: "dispatcher", parsed: "gateway", writes: true },
   PrefilterBackfill: { actor: "dispatcher", parsed: "gateway", writes: true },
   CreateSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  PutSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
   PreviewSchedule: { actor: "scheduler", parsed: "gateway", writes: false },
   PatchSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
   DeleteSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
@@ -144,6 +149,7 @@ export const COMMANDS = table({
   GetServer: { actor: "records", parsed: "gateway", writes: false, completedByGateway: true },
   GetActors: { actor: "records", parsed: "gateway", writes: false },
   GetSettings: { actor: "records", parsed: "gateway", writes: false },
+  GetMetrics: { actor: "records", parsed: "gateway", writes: false },
   GetQueue: { actor: "records", parsed: "gateway", writes: false },
   ExplainRun: { actor: "records", parsed: "gateway", writes: false },
 });
@@ -183,12 +189,16 @@ export interface CommandBodies {
   CancelRun: null;
   DeleteRun: null;
   ResumeRun: ResumeBody;
-  RetryRun: null;
+  WakeRun: null;
+  ArmWaits: Text;
+  AnswerCallback: Text;
+  RetryRun: RetryBody | null;
   DeleteFlow: null;
   CreateBackfill: Text;
   CancelBackfill: null;
   PrefilterBackfill: PrefilterBody;
   CreateSchedule: ScheduleBody;
+  PutSchedule: ScheduleBody;
   PreviewSchedule: PreviewBody;
   PatchSchedule: SchedulePatchBody;
   DeleteSchedule: null;
@@ -216,6 +226,7 @@ export interface CommandBodies {
   GetServer: null;
   GetActors: null;
   GetSettings: null;
+  GetMetrics: null;
   GetQueue: null;
   ExplainRun: null;
 }

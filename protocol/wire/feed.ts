@@ -96,6 +96,12 @@ export interface LiveFlows {
   ids: number[];
 }
 
+/** Whether the server takes work, from the main thread: null, or why not. */
+export interface Serving {
+  kind: "Serving";
+  reason: string | null;
+}
+
 /** Events of a commit that are the answer to a command: command and event, as pairs. */
 export function eventAnswers({
   stream,

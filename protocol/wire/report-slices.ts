@@ -27,7 +27,7 @@ export interface SlicedReport {
 /** Rows that an event becomes. Log lines are stored in blocks, so they are limited by size, not by number. */
 function rowsOf(event: ReportEvent): number {
   // A move is the row of the run or task run and its event.
-  return event.kind === "task_run_transition" || event.kind === "run_transition" ? 2 : 1;
+  return event.kind === "task_run_transition" || event.kind === "run_transition" || event.kind === "park" ? 2 : 1;
 }
 
 /** The end of each slice: the index after its last event. `bytesOf` is the size of an event's JSON text. */

@@ -1,5 +1,14 @@
 /** docs/reference/configuration.md: the keys of millrace.toml and the environment variables. */
-import { DEFAULTS_KEYS, EMAIL_KEYS, FREE_TABLES, type Key, SERVER_KEYS, VARIABLES } from "#server/config/config-keys";
+import { JOB_KEYS } from "#sdk/jobs/job-keys";
+import {
+  DEFAULTS_KEYS,
+  EMAIL_KEYS,
+  FREE_TABLES,
+  type Key,
+  SERVER_KEYS,
+  VARIABLES,
+  WEBHOOKS_KEYS,
+} from "#server/config/config-keys";
 import { code, page, table } from "./markdown.ts";
 
 export function configurationReference(): string {
@@ -13,6 +22,8 @@ value of the wrong type ends the start with exit code 3. Changes take effect at 
     keysOf("server", SERVER_KEYS),
     keysOf("defaults", DEFAULTS_KEYS),
     keysOf("email", EMAIL_KEYS),
+    keysOf("webhooks", WEBHOOKS_KEYS),
+    jobKeys(),
     ...Object.entries(FREE_TABLES).map(([name, about]) => `### [${name}]\n\n${about}.`),
     `For example:
 
@@ -29,6 +40,12 @@ gpu = 2
 
 [engines]
 "*.py" = "python3 engine.py"
+
+[jobs.backup]
+run = "pg_dump shop | gzip > /backups/shop.sql.gz"
+cron = "30 2 * * *"
+timeout = "1h"
+retries = 2
 \`\`\``,
     "## Environment",
     table(
@@ -36,6 +53,16 @@ gpu = 2
       Object.entries(VARIABLES).map(([name, about]) => [code(name), about]),
     ),
   );
+}
+
+function jobKeys(): string {
+  const rows = Object.entries(JOB_KEYS).map(([key, { about, standard }]) => [code(key), about, standard]);
+  return `### [jobs.NAME]
+
+A command as a flow without TypeScript ([guide](../guides/commands.md)). Changes take effect within a second. While one job has a
+bad setting, no job of the file is executed, and the problem is shown with the line of the file.
+
+${table(["Key", "Meaning", "Without it"], rows)}`;
 }
 
 function keysOf(name: string, keys: Readonly<Record<string, Pick<Key<unknown>, "key" | "about" | "standard">>>): string {

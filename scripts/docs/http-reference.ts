@@ -9,10 +9,24 @@ import { aboutWords, propertiesOf, recordsIn, type Schema, typeWords } from "./s
 const CHAPTERS: readonly [title: string, parts: readonly string[]][] = [
   [
     "Server",
-    ["health", "server", "clock", "queue", "actors", "counts", "stats", "settings", "vocabulary", "openapi.json", "stream"],
+    [
+      "health",
+      "ready",
+      "server",
+      "clock",
+      "queue",
+      "actors",
+      "metrics",
+      "counts",
+      "stats",
+      "settings",
+      "vocabulary",
+      "openapi.json",
+      "stream",
+    ],
   ],
   ["Flows", ["flows"]],
-  ["Runs", ["runs"]],
+  ["Runs", ["runs", "callbacks"]],
   ["Task runs", ["task-runs"]],
   ["Schedules", ["schedules"]],
   ["Backfills", ["backfills"]],
@@ -30,11 +44,11 @@ Interface version ${INTERFACE_VERSION}. The machine-readable form is \`GET /api/
 - Bodies are JSON with \`content-type: application/json\`. Unknown fields are ignored; where a field may be omitted,
   null means the same.
 - **time** is an integer: microseconds since the Unix epoch, UTC. Ids in paths are integers.
-- With a token every endpoint except \`GET /api/health\` requires \`Authorization: Bearer TOKEN\`. Requests over the Unix socket
-  need no token.
+- With a token every endpoint except \`GET /api/health\`, \`GET /api/ready\` and \`POST /api/callbacks/{token}\` requires
+  \`Authorization: Bearer TOKEN\`. Requests over the Unix socket need no token.
 - A refusal has the body \`{"error": "..."}\` and one of: 400 the request is malformed, 401 the token is missing or wrong, 403 the
   host or the origin is not allowed, 404 not found, 409 not possible in the present state, 413 the body is too large, 415 the body is
-  not JSON, 422 the content is invalid, 503 try again (nothing was applied), 507 the disk is full.
+  not JSON, 422 the content is invalid, 429 too many requests to callbacks that are not open, 503 try again (nothing was applied), 507 the disk is full.
 - Lists are pages: \`items\` and \`next_cursor\`, which is passed back as \`cursor\` (log lines and artifacts: \`after\`) and is null on the
   last page. A \`limit\` above the maximum is lowered.
 - On endpoints marked *repeatable*, a header \`Idempotency-Key\` returns the first answer again for 24 hours.
@@ -44,7 +58,7 @@ Interface version ${INTERFACE_VERSION}. The machine-readable form is \`GET /api/
 export function httpReference(): string {
   const placed = new Set<Route>();
   const chapters = CHAPTERS.map(([title, parts]) => {
-    const routes = ROUTES.filter(({ path }) => parts.includes(path.split("/")[2] ?? ""));
+    const routes = ROUTES.filter(({ path }) => parts.includes(path.split("/")[2] ?? path.slice(1)));
     for (const route of routes) placed.add(route);
     return { title, routes };
   });

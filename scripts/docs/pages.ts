@@ -1,4 +1,4 @@
-/** The pages of docs/ that are generated from the code, and those that embed code. */
+/** The pages that are generated from the code, those that embed code, and their index. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cliReference } from "./cli-reference.ts";
@@ -6,7 +6,10 @@ import { configurationReference } from "./configuration-reference.ts";
 import { fillEmbeds } from "./embeds.ts";
 import { eventsReference } from "./events-reference.ts";
 import { httpReference } from "./http-reference.ts";
+import { llmsIndex } from "./llms-index.ts";
 import { mcpReference } from "./mcp-reference.ts";
+import { sdkReference } from "./sdk-reference.ts";
+import { settingsSchema } from "./settings-schema.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -19,6 +22,7 @@ const REFERENCE: Readonly<Record<string, () => string>> = {
   "docs/reference/events.md": eventsReference,
   "docs/reference/configuration.md": configurationReference,
   "docs/reference/cli.md": cliReference,
+  "docs/reference/sdk.md": sdkReference,
 };
 
 function read(path: string): string {
@@ -38,8 +42,9 @@ function markdownIn(folder: string): string[] {
 
 /** Every page with its expected text. */
 export function allPages(): [path: string, text: string][] {
-  return [
+  const pages = [
     ...Object.entries(REFERENCE).map(([path, make]): [string, string] => [path, `${MADE}\n\n${make()}`]),
     ...writtenPages().map((path): [string, string] => [path, fillEmbeds(read(path), read)]),
   ];
+  return [["docs/reference/millrace.schema.json", settingsSchema()], ["llms.txt", llmsIndex(pages)], ...pages];
 }

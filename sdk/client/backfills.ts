@@ -3,6 +3,7 @@ import type { Http } from "./http.ts";
 import { type CreateOptions, keyOf } from "./idempotency.ts";
 import type { BackfillBody, BackfillPreview, BackfillStatus, BackfillValue, Loose } from "./records.ts";
 
+/** The body that creates a backfill. */
 export type CreateBackfill = Loose<Omit<BackfillBody, "dry_run">> & Pick<BackfillBody, "parameter" | "start" | "end">;
 
 export class Backfills {

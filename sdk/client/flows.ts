@@ -1,9 +1,10 @@
 /** `client.flows`: flows and runs of a flow by its id. */
 
 import type { Http } from "./http.ts";
-import { type CreateOptions, keyOf } from "./idempotency.ts";
+import { type CreateRunOptions, keyOf } from "./idempotency.ts";
 import type { CreateRunForFlowBody, FlowSummary, Loose, PausedSchedules, ResumedSchedules, Run } from "./records.ts";
 
+/** The body that creates a run of a flow. */
 export type FlowRun = Loose<CreateRunForFlowBody>;
 
 export class Flows {
@@ -29,8 +30,9 @@ export class Flows {
   }
 
   /** Creates a run. @throws MillraceError 404; 422 parameters that do not fit the flow's schema. */
-  run(id: number, run: FlowRun = {}, options: CreateOptions = {}): Promise<Run> {
-    const call = { body: run, idempotencyKey: keyOf(options), signal: options.signal };
+  run(id: number, run: FlowRun = {}, options: CreateRunOptions = {}): Promise<Run> {
+    const query = { wait_ms: options.waitMs };
+    const call = { query, body: run, idempotencyKey: keyOf(options), signal: options.signal };
     return this.#http.json<Run>("POST", `/api/flows/${id}/runs`, call);
   }
 

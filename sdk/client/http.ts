@@ -14,6 +14,7 @@ export interface Answer {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
+/** A request that a transport sends. */
 export interface Outgoing {
   method: string;
   headers: Record<string, string>;

@@ -5,6 +5,7 @@
 
 import { Artifacts } from "./artifacts.ts";
 import { Backfills } from "./backfills.ts";
+import { MillraceError } from "./error.ts";
 import { Events } from "./events.ts";
 import { Flows } from "./flows.ts";
 import { fetchPeer, Http, type Peer } from "./http.ts";
@@ -16,6 +17,7 @@ import type {
   JsonObject,
   Loose,
   Queue,
+  Ready,
   ServerInfo,
   Settings,
   SettingsPatch,
@@ -36,14 +38,14 @@ export { type Failure, type FailureReason, MillraceError } from "./error.ts";
 export type { EmitEvent, EventFilter } from "./events.ts";
 export type { FlowRun } from "./flows.ts";
 export type { Answer, Outgoing, Peer } from "./http.ts";
-export type { CreateOptions } from "./idempotency.ts";
+export type { CreateOptions, CreateRunOptions } from "./idempotency.ts";
 export type { AcquireOptions } from "./leases.ts";
 export { Listing, type ListOptions, type Page } from "./listing.ts";
 export type * from "./records.ts";
 export { ResultTooLargeError } from "./result-too-large-error.ts";
 export type { CreateRule } from "./rules.ts";
 export type { CreateManyOptions, CreateRun, LogFilter, NewRun, RunCountsFilter, RunFilter, Transition } from "./runs.ts";
-export type { StreamData, StreamMessage, StreamOptions } from "./stream.ts";
+export type { StreamData, StreamFilter, StreamMessage, StreamOptions } from "./stream.ts";
 export type { TaskRunFilter } from "./task-runs.ts";
 export type { SetVariable } from "./variables.ts";
 export { type EndedRun, hasEnded, type ResultOf, type WaitOptions } from "./wait.ts";
@@ -103,6 +105,16 @@ export class Millrace {
   /** True when the server is up. Needs no token. */
   async health(): Promise<boolean> {
     return (await this.#http.get<{ ok?: boolean }>("/api/health")).ok !== false;
+  }
+
+  /** Whether the server takes work, and if not, why. Needs no token. */
+  async ready(): Promise<Ready> {
+    try {
+      return await this.#http.get<Ready>("/api/ready");
+    } catch (error) {
+      if (error instanceof MillraceError && error.status === 503) return error.body as Ready;
+      throw error;
+    }
   }
 
   server(): Promise<ServerInfo> {

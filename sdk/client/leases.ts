@@ -2,6 +2,7 @@
 import type { Http } from "./http.ts";
 import type { AcquireResponse } from "./records.ts";
 
+/** Options of `leases.acquire`. */
 export interface AcquireOptions {
   /** How long the server may hold the request until the resources are free, in ms; at most 30,000. Default 0. */
   waitMs?: number;

@@ -40,6 +40,7 @@ export type {
   CodeProblem,
   Counts,
   EngineInfo,
+  Ready,
   ServerInfo,
   Settings,
   SettingsPatch,
@@ -51,6 +52,7 @@ export type { ProjectedFire, UpcomingItem, UpcomingRun } from "#protocol/records
 export type { VariableBody, VariablePatch, VariableRow, VariableWithRaw } from "#protocol/records/variable";
 export type { Vocabulary } from "#protocol/vocabulary";
 
+/** A JSON object with any fields. */
 export type JsonObject = Record<string, unknown>;
 
 /** The filters of a list: its query without paging, each optionally undefined. */
@@ -65,23 +67,27 @@ export interface Deleted {
   deleted: true;
 }
 
+/** Stream message: log lines of a run were stored. */
 export interface LogAppended {
   run_id: number;
   last_id: number;
   count: number;
 }
 
+/** Stream message: a backfill has created its runs. */
 export interface BackfillCreated {
   backfill_id: number;
   flow_id: number;
   count: number;
 }
 
+/** Stream message: runs of a backfill were cancelled. */
 export interface BackfillUpdated {
   backfill_id: number;
   cancelled: boolean;
 }
 
+/** Stream message about an expectation of a rule. */
 export interface ExpectationMessage extends JsonObject {
   id: number | null;
   rule_id: number;

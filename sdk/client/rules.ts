@@ -4,6 +4,7 @@ import type { Http } from "./http.ts";
 import type { CreateOptions } from "./idempotency.ts";
 import type { Expectation, FilterOf, Loose, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest } from "./records.ts";
 
+/** The body that creates a rule. */
 export type CreateRule = Loose<RuleBody> & { name: string };
 
 export class Rules {

@@ -1,8 +1,9 @@
 /** `client.runs`: everything under /api/runs. */
 
+import type { ArmedWaits, NewWait, Step, Wait } from "#protocol/records/durable";
 import type { RunCountsQuery, RunsQuery } from "#protocol/records/run";
 import type { Http } from "./http.ts";
-import { type CreateOptions, keyOf } from "./idempotency.ts";
+import { type CreateOptions, type CreateRunOptions, keyOf } from "./idempotency.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type {
   ArtifactRow,
@@ -49,6 +50,7 @@ export type CreateRun = Loose<CreateRunBody> & { flow: string; project: string }
 /** One run of `createMany`: like CreateRun, or with `flow_id` in place of flow and project. */
 export type NewRun = Loose<RunOfBatch>;
 
+/** Options of `runs.createMany`. */
 export interface CreateManyOptions extends CreateOptions {
   /**
    * Fields for every run that leaves them out, for example flow and project. Parameters are merged by name, and tags are those
@@ -59,6 +61,7 @@ export interface CreateManyOptions extends CreateOptions {
   partial?: boolean | undefined;
 }
 
+/** Filters of the log of a run. */
 export interface LogFilter {
   /** Lines with an id above this one. */
   after?: number | undefined;
@@ -91,8 +94,9 @@ export class Runs {
   }
 
   /** @throws MillraceError 404 unknown flow without module; 422 parameters that do not fit the flow's schema. */
-  create(run: CreateRun, options: CreateOptions = {}): Promise<Run> {
-    const call = { body: run, idempotencyKey: keyOf(options), signal: options.signal };
+  create(run: CreateRun, options: CreateRunOptions = {}): Promise<Run> {
+    const query = { wait_ms: options.waitMs };
+    const call = { query, body: run, idempotencyKey: keyOf(options), signal: options.signal };
     return this.#http.json<Run>("POST", "/api/runs", call);
   }
 
@@ -135,9 +139,13 @@ export class Runs {
     return this.#http.json<Run>("POST", `/api/runs/${id}/transition`, { body: state });
   }
 
-  /** A new run with the parameters of an ended one. @throws MillraceError 404; 409 for a run that has not ended. */
-  retry(id: number, options: CreateOptions = {}): Promise<Run> {
-    const call = { idempotencyKey: keyOf(options), signal: options.signal };
+  /**
+   * A new run with the parameters of an ended one. `from` says which results of a durable run it goes on with: "start", "failure",
+   * or the dynamic key of a task run. @throws MillraceError 404; 409 for a run that has not ended.
+   */
+  retry(id: number, options: CreateOptions & { from?: string | undefined } = {}): Promise<Run> {
+    const body = options.from === undefined ? undefined : { from: options.from };
+    const call = { body, idempotencyKey: keyOf(options), signal: options.signal };
     return this.#http.json<Run>("POST", `/api/runs/${id}/retry`, call);
   }
 
@@ -151,6 +159,49 @@ export class Runs {
     const { input, inputs } = await this.#http.get<{ input: unknown; inputs?: unknown[] }>(`/api/runs/${id}/input`);
     // The list is omitted if the newest answer is the only one.
     return inputs ?? (input === null ? [] : [input]);
+  }
+
+  /** The stored steps of a durable run, oldest first; only small results are included. @throws MillraceError 404. */
+  steps(id: number, options: ListOptions = {}): Listing<Step> {
+    return new Listing((after) =>
+      this.#http.get<Page<Step>>(`/api/runs/${id}/steps`, { after, limit: options.pageSize }, options.signal),
+    );
+  }
+
+  /** A stored step with its result. @throws MillraceError 404. */
+  step(id: number, identity: string): Promise<Step> {
+    return this.#http.get<Step>(`/api/runs/${id}/steps/${identity}`);
+  }
+
+  /** What a durable run waits for or has waited for, oldest first. @throws MillraceError 404. */
+  waits(id: number, filter: { after?: number } = {}, options: ListOptions = {}): Listing<Wait> {
+    return new Listing((cursor) =>
+      this.#http.get<Page<Wait>>(
+        `/api/runs/${id}/waits`,
+        { after: cursor ?? filter.after, limit: options.pageSize },
+        options.signal,
+      ),
+    );
+  }
+
+  /** Ends the sleep or the retry delay of a run now. @throws MillraceError 404; 409 for a run that does not wait so. */
+  wake(id: number): Promise<Run> {
+    return this.#http.json<Run>("POST", `/api/runs/${id}/wake`);
+  }
+
+  /**
+   * Answers a callback of a durable run with any JSON.
+   * @param token the last part of the callback's URL
+   * @throws MillraceError 404 for a callback that is unknown, answered or over; 413 beyond 64,000 bytes.
+   */
+  async answerCallback(token: string, value: unknown): Promise<void> {
+    await this.#http.json<unknown>("POST", `/api/callbacks/${token}`, { body: value });
+  }
+
+  /** @internal Arms waits of a run that an engine holds under this lease. */
+  async armWaits(id: number, lease: number, waits: readonly NewWait[]): Promise<Wait[]> {
+    const call = { body: { lease, waits }, repeatable: true };
+    return (await this.#http.json<ArmedWaits>("POST", `/api/runs/${id}/waits`, call)).waits;
   }
 
   /** Log lines, oldest first. */

@@ -31,6 +31,15 @@ export class Schedules {
     return this.#http.json<ScheduleRow>("POST", `/api/flows/${flowId}/schedules`, { body: schedule });
   }
 
+  /**
+   * Creates the schedule of a flow with this key, or makes it what `schedule` says; it keeps its id, skips and pause. The same again
+   * changes nothing. @throws MillraceError 404; 422 for an invalid expression, rule, zone or parameters.
+   */
+  put(flowId: number, key: string, schedule: ScheduleBody): Promise<ScheduleRow> {
+    const path = `/api/flows/${flowId}/schedules/${encodeURIComponent(key)}`;
+    return this.#http.json<ScheduleRow>("PUT", path, { body: schedule, repeatable: true });
+  }
+
   /** The next fires of a schedule that is not stored. @throws MillraceError 422. */
   preview(schedule: PreviewBody): Promise<PreviewResponse> {
     return this.#http.json<PreviewResponse>("POST", "/api/schedules/preview", { body: schedule, repeatable: true });

@@ -1,8 +1,9 @@
 /** The live stream: one iterable over many connections; every gap is reported. */
 
+import type { StreamQuery } from "#protocol/records/server";
 import { MillraceError, refusal } from "./error.ts";
 import { type Frame, readFrames } from "./event-stream.ts";
-import { type Http, pause } from "./http.ts";
+import { type Http, pause, type Query } from "./http.ts";
 import type {
   ArtifactRow,
   BackfillCreated,
@@ -12,6 +13,7 @@ import type {
   ExpectationMessage,
   Flow,
   LogAppended,
+  Loose,
   RuleRow,
   Run,
   ScheduleRow,
@@ -46,7 +48,17 @@ export type StreamMessage = {
   [Name in keyof StreamData]: { event: Name; seq: number | null; data: StreamData[Name] };
 }[keyof StreamData];
 
-export interface StreamOptions {
+/**
+ * What to receive; the parts combine with AND. `kinds` are message names (`hello` and `resync` always come), `names` are names of
+ * events or prefixes ending in `*`. With `snapshot` and `run_id`, the run as it is now comes after `hello` and each `resync`.
+ */
+export type StreamFilter = Loose<Omit<StreamQuery, "since" | "kinds" | "snapshot">> & {
+  kinds?: readonly Exclude<keyof StreamData, "hello" | "resync">[] | undefined;
+  snapshot?: boolean | undefined;
+};
+
+/** Options of `stream`. */
+export interface StreamOptions extends StreamFilter {
   /** Number of the last message seen; later messages are replayed. Default: from now on. */
   since?: number | undefined;
   /** Ends the iteration without an error. */
@@ -67,12 +79,13 @@ const SILENCE_MAX_MS = 45_000;
  */
 export async function* followStream(http: Http, options: StreamOptions): AsyncGenerator<StreamMessage> {
   const { signal } = options;
+  const filter = queryOf(options);
   let since = options.since;
   let failures = 0;
   let failingSinceMs: number | null = null;
   while (!signal?.aborted) {
     try {
-      for await (const message of connection(http, since, signal)) {
+      for await (const message of connection(http, { since, ...filter }, signal)) {
         failures = 0;
         failingSinceMs = null;
         if (message.event === "hello") {
@@ -98,12 +111,12 @@ export async function* followStream(http: Http, options: StreamOptions): AsyncGe
   }
 }
 
+function queryOf({ run_id, flow_id, project, tags, kinds, names, snapshot }: StreamFilter): Query {
+  return { run_id, flow_id, project, tags, kinds, names, snapshot: snapshot === true ? 1 : undefined };
+}
+
 /** The messages of one connection, until it ends. */
-async function* connection(
-  http: Http,
-  since: number | undefined,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<StreamMessage> {
+async function* connection(http: Http, query: Query, signal: AbortSignal | undefined): AsyncGenerator<StreamMessage> {
   const silence = new AbortController();
   const ends = signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]);
   let timer = setTimeout(() => silence.abort(), SILENCE_MAX_MS);
@@ -114,7 +127,7 @@ async function* connection(
   // The caller may never ask for another message, and this generator then never reaches its end.
   ends.addEventListener("abort", () => clearTimeout(timer));
   try {
-    const answer = await http.open("GET", "/api/stream", { query: { since }, signal: ends });
+    const answer = await http.open("GET", "/api/stream", { query, signal: ends });
     if (answer.status !== 200) throw refusal("GET", "/api/stream", answer.status, await answer.text());
     for await (const frame of readFrames(listening(answer.chunks(), heard))) {
       const message = messageOf(frame, http.parse);

@@ -5,7 +5,6 @@ import { MillraceError } from "./error.ts";
 import { type Http, pause } from "./http.ts";
 import type { Run } from "./records.ts";
 import { ResultTooLargeError } from "./result-too-large-error.ts";
-import { followStream } from "./stream.ts";
 
 /** The return type of a flow, by the type of the flow (`typeof daily`) or of the result itself. */
 export type ResultOf<T> = T extends (...args: never[]) => Promise<infer Result> ? Result : T;
@@ -17,6 +16,7 @@ export interface EndedRun<Result = unknown> {
   result: ResultOf<Result> | undefined;
 }
 
+/** Options of `waitFor`. */
 export interface WaitOptions {
   signal?: AbortSignal | undefined;
   /** Longest wait in ms, after which a MillraceError with reason `timeout` is thrown. Default: for ever. */
@@ -26,8 +26,10 @@ export interface WaitOptions {
 }
 
 const TERMINAL: ReadonlySet<string> = new Set(["Completed", "Failed", "Cancelled", "Crashed"]);
-/** The stream reports the end at once; the poll covers streams that a proxy holds back. */
-const POLL_MS = 5_000;
+/** How long one request waits: proxies commonly cut a request that got no answer for 30 s. */
+const WAIT_MS = 25_000;
+/** Between requests that were answered sooner: the server stops, cannot be reached, or does not know `wait_ms`. */
+const PAUSE_MS = 500;
 const RETRY_FOR_MS = 60_000;
 
 /** True when a run has ended. */
@@ -45,7 +47,7 @@ export async function waitForRun<Result>(http: Http, runId: number, options: Wai
   if (hasEnded(first)) return endedRun(first);
   const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
-  const waits = [streamed(http, runId, signal), polled(http, runId, signal, options.retryForMs ?? RETRY_FOR_MS)];
+  const waits = [untilEnded(http, runId, signal, options.retryForMs ?? RETRY_FOR_MS)];
   if (options.timeoutMs !== undefined) waits.push(timeLimit(runId, options.timeoutMs, signal));
   try {
     return endedRun(await Promise.race(waits));
@@ -62,32 +64,21 @@ function endedRun<Result>(run: Run): EndedRun<Result> {
   return { run, result: details?.["result"] as ResultOf<Result> | undefined };
 }
 
-/** Fetches the run whenever a connection opens or has lost messages, and listens in between. */
-async function streamed(http: Http, runId: number, signal: AbortSignal): Promise<Run> {
-  for await (const message of followStream(http, { signal })) {
-    if (message.event === "hello" || message.event === "resync") {
-      const run = await readRun(http, runId, signal).catch(ifPassing);
-      if (run !== null && hasEnded(run)) return run;
-    } else if (message.event === "run.updated" && message.data.id === runId) {
-      if ("deleted" in message.data) throw gone(runId);
-      if (hasEnded(message.data)) return message.data;
-    }
-  }
-  throw signal.reason;
-}
-
-async function polled(http: Http, runId: number, signal: AbortSignal, retryForMs: number): Promise<Run> {
+/** Asks again and again for the end of the run; each request waits at the server. */
+async function untilEnded(http: Http, runId: number, signal: AbortSignal, retryForMs: number): Promise<Run> {
   let reachedMs = Date.now();
   for (;;) {
-    await pause(POLL_MS, signal);
+    const askedMs = Date.now();
     try {
-      const run = await readRun(http, runId, signal);
+      const run = await http.get<Run>(`/api/runs/${runId}`, { wait_ms: WAIT_MS, until: "ended" }, signal);
       if (hasEnded(run)) return run;
       reachedMs = Date.now();
     } catch (error) {
+      if (error instanceof MillraceError && error.status === 404) throw gone(runId);
       ifPassing(error);
       if (Date.now() - reachedMs >= retryForMs) throw error;
     }
+    if (Date.now() - askedMs < PAUSE_MS) await pause(PAUSE_MS, signal);
   }
 }
 
@@ -100,10 +91,9 @@ function readRun(http: Http, runId: number, signal: AbortSignal | undefined): Pr
   return http.get<Run>(`/api/runs/${runId}`, undefined, signal);
 }
 
-/** Null for a failure that a retry may overcome; any other failure is thrown. */
-function ifPassing(error: unknown): null {
-  if (error instanceof MillraceError && (error.status === 0 || error.status >= 500)) return null;
-  throw error;
+/** Throws a failure that a retry cannot overcome. */
+function ifPassing(error: unknown): void {
+  if (!(error instanceof MillraceError && (error.status === 0 || error.status >= 500))) throw error;
 }
 
 function gone(runId: number): MillraceError {

@@ -37,11 +37,12 @@ export function noteUnknownOptions<Options>(owner: string, given: unknown, known
     if (Object.hasOwn(known, name)) continue;
     const nearest = nearestName(name, names);
     const advice = nearest === null ? `known are ${names.join(", ")}` : `did you mean "${nearest}"?`;
-    warn(`${owner} has the unknown option "${name}", which does nothing; ${advice}`);
+    noteWarning(`${owner} has the unknown option "${name}", which does nothing; ${advice}`);
   }
 }
 
-function warn(text: string): void {
+/** Notes a likely mistake, one line. */
+export function noteWarning(text: string): void {
   if (shared.notes != null) shared.notes.warnings.push(text);
   // In a served process later declarations happen inside runs; their module was checked when it was imported.
   else if (!shared.served) process.stderr.write(`millrace: ${text}\n`);

@@ -15,8 +15,9 @@ export interface After {
   parameters?: Record<string, unknown>;
 }
 
+/** Options of `flow`. */
 export interface FlowOptions<Schema extends object = object> extends RetryOptions {
-  /** A typebox schema or any JSON Schema of an object. Default: the flow takes no parameters. */
+  /** A typebox schema, one of zod, valibot, arktype or another Standard Schema, or any JSON Schema of an object. Default: the flow takes no parameters. */
   parameters?: Schema;
   /** Default: the base name of the served directory. */
   project?: string;
@@ -34,6 +35,11 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   onOverlap?: "enqueue" | "skip" | "cancel_new";
   /** Higher runs first; a negative priority also lowers the engine's process priority on Unix. Default 0. */
   priority?: number;
+  /**
+   * The results of the tasks of a run are stored, and a run that goes on after a wait, a crash or a retry finds them: its function
+   * begins again from the top, and completed tasks are not called again. Needed by waits that outlast an engine. Default false.
+   */
+  durable?: boolean;
   /** Gives each run an engine process of its own. */
   isolated?: boolean;
   /**
@@ -58,7 +64,8 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
 const NAMES: OptionNames<FlowOptions> = {
   ...RETRY_NAMES,
   ...{ parameters: true, project: true, description: true, group: true, tags: true, timeout: true, resources: true },
-  ...{ maxConcurrent: true, onOverlap: true, priority: true, isolated: true, exclusive: true, crashRetries: true },
+  ...{ maxConcurrent: true, onOverlap: true, priority: true, durable: true, isolated: true, exclusive: true },
+  ...{ crashRetries: true },
   ...{ disableAfter: true, after: true, schedules: true, bulkComplete: true, logPrints: true, hooks: true },
 };
 
@@ -77,6 +84,8 @@ export type WireFlowOptions = {
   after: { flow: string; flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
   crash_retries: number | null;
   disable_after: [number, number, number] | null;
+  /** Left out where it is false. */
+  durable?: true;
   has_bulk_complete: boolean;
   has_crash_hooks: boolean;
   /** Left out where the flow does not say it. */
@@ -104,6 +113,7 @@ export function wireOptions(options: FlowOptions): WireFlowOptions {
     after: wireAfter(options.after),
     crash_retries: options.crashRetries ?? null,
     disable_after: wireDisableAfter(options.disableAfter),
+    ...(options.durable === true ? { durable: true } : {}),
     has_bulk_complete: options.bulkComplete !== undefined,
     has_crash_hooks: options.hooks?.onCrash !== undefined,
     ...(options.exclusive === undefined ? {} : { exclusive: options.exclusive }),

@@ -14,14 +14,17 @@ export interface HookEvent {
   state: State;
 }
 
+/** A function that is called after a change of state. */
 export type Hook = (event: HookEvent) => unknown;
 
+/** Functions that are called when a task run ends. */
 export interface TaskHooks {
   onCompletion?: Hook;
   onFailure?: Hook;
   onCancel?: Hook;
 }
 
+/** Functions that are called when a run of the flow changes its state. */
 export interface FlowHooks extends TaskHooks {
   /** Called in another engine process after the engine that executed the run died. */
   onCrash?: Hook;
@@ -54,7 +57,7 @@ export function hookFor(hooks: FlowHooks | undefined, type: State["type"]): Hook
 }
 
 /** Calls a hook; an error it throws is logged and has no other effect. */
-export async function callHook(hook: Hook, run: ActiveRun, task: HookEvent["task"], state: State): Promise<void> {
+export async function callStateHook(hook: Hook, run: ActiveRun, task: HookEvent["task"], state: State): Promise<void> {
   const { id, externalId, name, project, flow, parameters } = run;
   try {
     await hook({ run: { id, externalId, name, project, flow, parameters }, task, state });

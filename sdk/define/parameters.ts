@@ -1,6 +1,6 @@
 import type { Validator } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
-import { refuseValidator } from "./standard-schema.ts";
+import { explainIssues, jsonSchemaOf, type StandardProps, standardOf } from "./standard-schema.ts";
 
 /** A JSON Schema of an object, as it goes over the wire. */
 export type JsonSchema = Record<string, unknown>;
@@ -17,14 +17,17 @@ const TRUE_TEXT = new Set(["true", "1", "yes"]);
 const FALSE_TEXT = new Set(["false", "0", "no"]);
 
 /**
- * The plain JSON Schema of a declaration: a typebox schema, one of @sinclair/typebox, or JSON Schema itself.
+ * The plain JSON Schema of a declaration: a typebox schema, one of @sinclair/typebox, one of a library with the interface of
+ * Standard Schema, or JSON Schema itself.
  * @param owner the owner of the schema, for its error
- * @throws TypeError for a schema that does not describe an object, or for a validator of an unsupported library.
+ * @param from the file of the declaration, null if unknown
+ * @throws TypeError for a schema that does not describe an object, or that cannot be written as JSON Schema.
  */
-export function plainSchema(declared: object | undefined, owner = "parameters"): JsonSchema {
+export function plainSchema(declared: object | undefined, owner = "parameters", from: string | null = null): JsonSchema {
   if (declared === undefined) return NO_PARAMETERS;
-  refuseValidator(declared, owner);
-  const schema = JSON.parse(JSON.stringify(declared)) as JsonSchema;
+  const standard = standardOf(declared);
+  const described = standard === null ? declared : jsonSchemaOf(declared, standard, owner, from);
+  const { $schema: _dialect, ...schema } = JSON.parse(JSON.stringify(described)) as JsonSchema;
   if (schema["type"] === undefined) schema["type"] = "object";
   if (schema["type"] !== "object") throw new TypeError("the schema of a flow's parameters describes an object");
   if (!Array.isArray(schema["required"])) return schema;
@@ -41,27 +44,31 @@ export function plainSchema(declared: object | undefined, owner = "parameters"):
  */
 export class ParameterChecker {
   readonly #schema: JsonSchema;
+  readonly #validate: NonNullable<StandardProps["validate"]> | undefined;
   #validator: Promise<Validator> | undefined;
 
-  constructor(schema: JsonSchema) {
+  /** @param declared what the schema was made of: a schema of another library checks its values itself */
+  constructor(schema: JsonSchema, declared: object = {}) {
     this.#schema = schema;
+    this.#validate = standardOf(declared)?.validate;
   }
 
   /** Compiles the schema ahead of the first check: the compiler alone takes some 100 ms to load. */
   async warm(): Promise<void> {
-    if (Object.keys(recordOf(this.#schema["properties"])).length === 0) return;
+    if (this.#validate !== undefined || Object.keys(recordOf(this.#schema["properties"])).length === 0) return;
     this.#validator ??= compile(this.#schema);
     await this.#validator;
   }
 
   /** @throws ParameterError naming the parameter. */
   async prepare(given: Record<string, unknown>): Promise<Record<string, unknown>> {
-    const values = withDefaults(this.#schema, given) as Record<string, unknown>;
+    const values = (this.#validate === undefined ? withDefaults(this.#schema, given) : given) as Record<string, unknown>;
     const properties = recordOf(this.#schema["properties"]);
     if (this.#schema["additionalProperties"] === undefined && this.#schema["patternProperties"] === undefined) {
       const unknown = Object.keys(values).find((name) => !Object.hasOwn(properties, name));
       if (unknown !== undefined) throw new ParameterError(`unknown parameter "${unknown}"`);
     }
+    if (this.#validate !== undefined) return await this.#validated(this.#validate, values);
     // A flow without parameters needs no compiled schema, which costs milliseconds.
     if (Object.keys(properties).length === 0 && Object.keys(values).length === 0 && this.#schema["required"] === undefined) {
       return values;
@@ -73,6 +80,18 @@ export class ParameterChecker {
     const converted = readAs(this.#schema, values) as Record<string, unknown>;
     if (validator.Check(converted)) return converted;
     throw new ParameterError(explain(validator.Errors(converted)));
+  }
+
+  /** By the library of the schema, which also fills in defaults and may turn values into others. */
+  async #validated(
+    validate: NonNullable<StandardProps["validate"]>,
+    values: Record<string, unknown>,
+  ): Promise<Record<string, unknown>> {
+    const result = await validate(values);
+    if (result.issues === undefined) return result.value as Record<string, unknown>;
+    const converted = await validate(readAs(this.#schema, values));
+    if (converted.issues === undefined) return converted.value as Record<string, unknown>;
+    throw new ParameterError(explainIssues(converted.issues));
   }
 }
 

@@ -4,6 +4,7 @@ import type { CatchupPolicy, ScheduleDecl } from "#protocol/records/schedule";
 import { noteUnknownOptions, type OptionNames } from "./declaration-notes.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 
+/** Options of every schedule. */
 export interface ScheduleOptions {
   /** IANA name. Default: the server's zone. */
   timezone?: string;
@@ -11,15 +12,22 @@ export interface ScheduleOptions {
   catchup?: CatchupPolicy;
   /** The most fires that catchup "all" runs. Default 100. */
   catchupMax?: number;
+  /**
+   * Parameters of the runs, besides the flow's defaults. Texts are templates, rendered for each fire in the schedule's zone:
+   * `{ region: "eu", day: "{{ fire.date }}" }`. The server checks them against the flow's schema when the flow is registered.
+   */
+  parameters?: Record<string, unknown>;
   /** Identifies the schedule among those of the flow across edits of the code. Default: its position in the list. */
   key?: string;
 }
 
+/** Options of `cron`. */
 export interface CronOptions extends ScheduleOptions {
   /** If day of month and day of week are both restricted: one match suffices (true, the default), or both must match. */
   dayOr?: boolean;
 }
 
+/** Options of `every`. */
 export interface EveryOptions extends ScheduleOptions {
   /** A time from which the interval counts. Default: when the schedule is first stored. */
   anchor?: Date;
@@ -30,13 +38,14 @@ export interface ScheduleDeclaration {
   readonly wire: ScheduleDecl;
 }
 
-const NAMES: OptionNames<ScheduleOptions> = { timezone: true, catchup: true, catchupMax: true, key: true };
+const NAMES: OptionNames<ScheduleOptions> = { timezone: true, catchup: true, catchupMax: true, parameters: true, key: true };
 
-function policy({ timezone, catchup, catchupMax, key }: ScheduleOptions) {
+function policy({ timezone, catchup, catchupMax, parameters, key }: ScheduleOptions) {
   return {
     timezone: timezone ?? null,
     ...(catchup === undefined ? {} : { catchup }),
     ...(catchupMax === undefined ? {} : { catchup_max: catchupMax }),
+    ...(parameters === undefined ? {} : { parameters }),
     ...(key === undefined ? {} : { key }),
   };
 }

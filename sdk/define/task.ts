@@ -1,14 +1,16 @@
-import { currentScope, currentSignal, Gate } from "../execution/active-run.ts";
-import { rememberOrigin, resolveArguments, type TaskArguments, type TaskInput } from "../execution/arguments.ts";
-import { startTaskRun, type TaskDefinition } from "../execution/task-execution.ts";
-import { TaskRun } from "../execution/task-run.ts";
+import { currentSignal } from "../execution/active-run.ts";
+import type { TaskArguments } from "../execution/arguments.ts";
+import type { TaskDefinition } from "../execution/task-execution.ts";
+import type { TaskRun } from "../execution/task-run.ts";
 import { checkResources } from "../run/lease.ts";
 import { noteUnknownOptions, type OptionNames } from "./declaration-notes.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 import { TASK_HOOK_NAMES, type TaskHooks } from "./hooks.ts";
 import { checkRetryOptions, RETRY_NAMES, type RetryOptions } from "./retry.ts";
 import type { Target } from "./target.ts";
+import { callTask, checkCount, labelled, type MapTask, mapItems } from "./task-map.ts";
 
+/** Options of `task`. */
 export interface TaskOptions<Args extends readonly unknown[]> extends RetryOptions {
   /** Time limit of one attempt; the task's signal aborts and the attempt fails as TimedOut. Default: none. */
   timeout?: Duration;
@@ -26,16 +28,35 @@ export interface TaskOptions<Args extends readonly unknown[]> extends RetryOptio
    */
   output?: Target | ((...args: Args) => Target);
   hooks?: TaskHooks;
+  /**
+   * In a durable flow: what a call is recognised by when the flow begins again, instead of its arguments; once per key and run
+   * the task is called. Needed for arguments that are not plain data.
+   */
+  key?: string | ((...args: Args) => string);
+  /**
+   * In a durable flow: what happens when a call differs from the stored ones of its place. "run" (default) calls the task and
+   * logs a warning, "fail" fails the call.
+   */
+  onChange?: "run" | "fail";
 }
 
 /** A task: a call inside a run is a task run, elsewhere an ordinary function call. */
 export interface Task<Args extends readonly unknown[], Result> {
   (...args: TaskArguments<Args>): TaskRun<Result>;
-  /** Calls the task once per item; resolves to the results in the items' order. `concurrency` bounds the concurrent calls. */
-  map(items: MapItems<Args[0]>, options?: { concurrency?: number }): Promise<Result[]>;
+  /** Calls the task for each of a list of items, or for batches of them. */
+  readonly map: MapTask<Args[0], Result>;
+  /**
+   * The same task with other options for the calls made with it: `fetch.with({ retries: 5, label: "2026-01-01" })(url)`. Options that
+   * are left out are those of the declaration, whose `concurrency` bounds these calls too.
+   */
+  with(options: TaskCallOptions<Args>): Task<Args, Result>;
 }
 
-type MapItems<Item> = readonly TaskInput<Item>[] | PromiseLike<readonly Item[]>;
+/** Options of single calls. */
+export interface TaskCallOptions<Args extends readonly unknown[]> extends Omit<TaskOptions<Args>, "concurrency" | "output"> {
+  /** Names the task run: with the label "a" it is "fetch-a" instead of "fetch-0". A repeated label gets "-2", "-3". */
+  label?: string;
+}
 
 type OutputOptions<Args extends readonly unknown[], Made extends Target> = Omit<TaskOptions<Args>, "output"> & {
   output: Made | ((...args: Args) => Made);
@@ -67,71 +88,47 @@ type AnyFunction = (...args: unknown[]) => unknown;
 
 function declareTask(name: string, ...rest: [AnyFunction] | [TaskOptions<never[]>, AnyFunction]): Task<unknown[], unknown> {
   const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
-  const definition = checked(name, options, fn);
-  const call = (...args: unknown[]): TaskRun<unknown> => {
-    const scope = currentScope();
-    return scope === undefined ? plainCall(definition, args) : startTaskRun(scope, definition, args);
-  };
-  Object.defineProperty(call, "name", { value: name });
+  noteUnknownOptions(`task "${String(name)}"`, options, NAMES);
+  return taskOf(checked(name, options, fn));
+}
+
+function taskOf(definition: TaskDefinition): Task<unknown[], unknown> {
+  const call = (...args: unknown[]): TaskRun<unknown> => callTask(definition, args) as TaskRun<unknown>;
+  Object.defineProperty(call, "name", { value: definition.name });
   return Object.assign(call, {
-    map: (items: MapItems<unknown>, { concurrency }: { concurrency?: number } = {}) => mapItems(definition, items, concurrency),
+    map: ((items, options) => mapItems(definition, items, options)) as MapTask<unknown, unknown>,
+    with: (options: TaskCallOptions<unknown[]>) => taskOf(withOptions(definition, options)),
   });
 }
 
-const NAMES: OptionNames<TaskOptions<never[]>> = {
+function withOptions(definition: TaskDefinition, { label, ...options }: TaskCallOptions<never[]>): TaskDefinition {
+  const { name, fn, declared = definition } = definition;
+  noteUnknownOptions(`with() of task "${name}"`, options, CALL_NAMES);
+  const changed = { ...definition, ...checked(name, { ...definition.options, ...options }, fn), declared };
+  return label === undefined ? changed : labelled(changed, label);
+}
+
+const CALL_NAMES: OptionNames<Omit<TaskCallOptions<never[]>, "label">> = {
   ...RETRY_NAMES,
-  ...{ timeout: true, concurrency: true, resources: true, cache: true, output: true, hooks: true },
+  ...{ timeout: true, resources: true, cache: true, hooks: true, key: true, onChange: true },
+};
+
+const NAMES: OptionNames<TaskOptions<never[]>> = {
+  ...CALL_NAMES,
+  ...{ concurrency: true, output: true },
 };
 
 function checked(name: unknown, options: TaskOptions<never[]>, fn: unknown): TaskDefinition {
   if (typeof name !== "string" || name === "") throw new TypeError("a task needs a name: task(name, options?, fn)");
   if (typeof fn !== "function") throw new TypeError(`task "${name}" needs a function: task(name, options?, fn)`);
-  noteUnknownOptions(`task "${name}"`, options, NAMES);
   noteUnknownOptions(`hooks of task "${name}"`, options.hooks, TASK_HOOK_NAMES);
   noteUnknownOptions(`cache of task "${name}"`, options.cache, { key: true, expires: true });
   checkRetryOptions(options);
-  if (options.concurrency !== undefined) checkPlaces(options.concurrency);
+  if (options.concurrency !== undefined) checkCount("concurrency", options.concurrency);
   if (options.resources !== undefined) checkResources(options.resources);
+  if (options.onChange !== undefined && options.onChange !== "run" && options.onChange !== "fail")
+    throw new RangeError(`onChange of task "${name}" is "run" or "fail", not "${String(options.onChange)}"`);
   if (options.cache?.expires !== undefined) parseDuration(options.cache.expires);
   const timeoutSeconds = options.timeout === undefined ? null : parseDuration(options.timeout);
   return { name, options, timeoutSeconds, fn: fn as AnyFunction };
-}
-
-function checkPlaces(concurrency: number): number {
-  if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
-    throw new RangeError(`concurrency is a whole number from 1 up, not ${concurrency}`);
-  }
-  return concurrency;
-}
-
-/** A call outside a run: the function itself with the resolved arguments. */
-function plainCall(definition: TaskDefinition, args: readonly unknown[]): TaskRun<unknown> {
-  const call = async () => definition.fn(...(await resolveArguments(args)));
-  return new TaskRun("", definition.name, definition.name, new AbortController(), call());
-}
-
-function mapItems(definition: TaskDefinition, items: MapItems<unknown>, concurrency: number | undefined): Promise<unknown[]> {
-  const gate = concurrency === undefined ? undefined : new Gate(checkPlaces(concurrency));
-  if (!isList(items))
-    return Promise.resolve(items).then((list) => Promise.all(list.map((item) => callOne(definition, item, gate))));
-  const calls = items.map((item) => callOne(definition, item, gate));
-  const all = Promise.all(calls);
-  // A task that takes the mapped results depends on all of these task runs.
-  rememberOrigin(
-    all,
-    calls.filter((call) => call instanceof TaskRun).map((call) => call.id),
-  );
-  return all;
-}
-
-function callOne(definition: TaskDefinition, item: unknown, gate: Gate | undefined): TaskRun<unknown> | Promise<unknown> {
-  const scope = currentScope();
-  if (scope !== undefined) return startTaskRun(scope, definition, [item], gate);
-  const waiting = gate?.enter() ?? null;
-  const call = waiting === null ? plainCall(definition, [item]) : waiting.then(() => plainCall(definition, [item]));
-  return call.finally(() => gate?.leave());
-}
-
-function isList(items: MapItems<unknown>): items is readonly unknown[] {
-  return Array.isArray(items);
 }

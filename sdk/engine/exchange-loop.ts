@@ -276,7 +276,7 @@ export class ExchangeLoop implements RunChannel {
 
   /** Reports a part of a refused exchange as a request of its own, so that only the part at fault is refused. */
   #sendAlone({ item, events, returned, settle, fail }: Part): void {
-    if (returned) settle({ kind: "gone" });
+    if (returned) settle({ kind: "gone", reason: "the exchange that hands the run back was refused" });
     else this.#api.report(item, events).then(settle, fail);
   }
 
@@ -297,7 +297,7 @@ export class ExchangeLoop implements RunChannel {
 
 function tellStop(watcher: RunWatcher, reason: StopOrder["reason"]): void {
   if (reason === "cancel") watcher.cancelRequested();
-  else watcher.gone();
+  else watcher.gone("the server answered an exchange that this engine does not hold the run");
 }
 
 function bytesOf(events: readonly string[]): number {
@@ -306,8 +306,8 @@ function bytesOf(events: readonly string[]): number {
 
 function answerOf(outcome: ExchangeOutcome | undefined): ReportAnswer {
   if (outcome === undefined) return { kind: "refused", error: "the server did not answer this report" };
-  const { status, error = "", last_seq = 0, run_state } = outcome;
+  const { status, error = "", last_seq = 0, run_state, fenced = false } = outcome;
   if (status === undefined)
-    return { kind: "applied", lastSeq: last_seq, cancel: run_state?.type === "Cancelling", runState: run_state };
-  return status === 404 || status === 409 ? { kind: "gone" } : { kind: "refused", error };
+    return { kind: "applied", lastSeq: last_seq, cancel: run_state?.type === "Cancelling", runState: run_state, fenced };
+  return status === 404 || status === 409 ? { kind: "gone", reason: `${status} ${error}`.trim() } : { kind: "refused", error };
 }

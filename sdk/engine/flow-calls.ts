@@ -2,9 +2,12 @@
 import type { State } from "#protocol/records/state";
 import type { Millrace } from "../client/index.ts";
 import { hookFor } from "../define/hooks.ts";
+import { beginDurable } from "../durable/begin-durable.ts";
+import type { ChildrenHere } from "../durable/durable-services.ts";
 import { type ActiveRun, abortRun, newActiveRun } from "../execution/active-run.ts";
 import { type AttemptOutcome, runAttempt, runFlowHook } from "../execution/attempt.ts";
 import { systemClock } from "../execution/clock.ts";
+import { DynamicKeys } from "../execution/dynamic-keys.ts";
 import { Cancelled, describeFailure, TimedOut } from "../execution/failure.ts";
 import { ServerRunServices } from "../execution/run-services.ts";
 import type { LoadedFlow } from "../modules/load-module.ts";
@@ -15,6 +18,8 @@ export interface FlowCallsOptions {
   /** Path of the module, for messages. */
   module: string;
   home: string;
+  /** Where this process executes the children of its runs. */
+  children?: ChildrenHere;
   /** The client for requests of runs to their server. */
   connect: () => Promise<Millrace>;
   /** Receives news of runs. */
@@ -37,10 +42,10 @@ export class FlowCalls {
   readonly #batch: ItemBatch;
   readonly #calls = new Map<number, Call>();
   /**
-   * The counters of dynamic keys continue over the attempts of a run, because a key names one task run of the run. Kept from
+   * The numbering of dynamic keys continues over the attempts of a run, because a key names one task run of the run. Kept from
    * an attempt that is to be retried until the next one.
    */
-  readonly #counters = new Map<number, Map<string, number>>();
+  readonly #dynamicKeys = new Map<number, DynamicKeys>();
 
   constructor(flows: readonly LoadedFlow[], options: FlowCallsOptions) {
     this.flows = flows;
@@ -54,6 +59,7 @@ export class FlowCalls {
       if (order.kind === "execute") void this.#execute(order.run, order.attempt);
       else if (order.kind === "hook") void this.#hook(order.run, order.state);
       else if (order.kind === "stop") this.#stop(order.run, order.seconds);
+      else if (order.kind === "stored") this.#calls.get(order.run)?.active.durable?.steps.settled(order.identities, order.error);
       else if (order.kind === "turn") setImmediate(() => this.#options.turned?.());
       else this.#calls.get(order.run)?.abandon();
     }
@@ -76,21 +82,21 @@ export class FlowCalls {
 
   /** Calls a flow once, and posts the outcome after all report items of the attempt. */
   async #execute(run: RunFacts, attempt: number): Promise<void> {
-    const counters = attempt === 1 ? undefined : this.#counters.get(run.id);
-    this.#counters.delete(run.id);
-    const outcome = await this.#outcomeOf(run, attempt, counters ?? new Map());
+    const dynamicKeys = attempt === 1 ? undefined : this.#dynamicKeys.get(run.id);
+    this.#dynamicKeys.delete(run.id);
+    const outcome = await this.#outcomeOf(run, attempt, dynamicKeys ?? new DynamicKeys());
     this.#batch.end({ run: run.id, outcome });
   }
 
-  async #outcomeOf(run: RunFacts, attempt: number, counters: Map<string, number>): Promise<AttemptOutcome> {
+  async #outcomeOf(run: RunFacts, attempt: number, dynamicKeys: DynamicKeys): Promise<AttemptOutcome> {
     try {
       const { definition } = this.#find(run);
-      const active = this.#activate(run, attempt, counters);
+      const active = this.#activate(run, attempt, dynamicKeys);
       const outcome = await this.#call<AttemptOutcome>(active, runAttempt(definition, active), {
         kind: "stopped",
         lingering: true,
       });
-      if (outcome.kind === "failed" && outcome.retryDelaySeconds !== null) this.#counters.set(run.id, counters);
+      if (outcome.kind === "failed" && outcome.retryDelaySeconds !== null) this.#dynamicKeys.set(run.id, dynamicKeys);
       return outcome;
     } catch (error) {
       return { kind: "failed", failure: describeFailure(error), retryDelaySeconds: null, lingering: false };
@@ -101,7 +107,9 @@ export class FlowCalls {
     let error: string | null = null;
     try {
       const { definition } = this.#find(run);
-      const active = this.#activate(run, 1, new Map());
+      // A hook is called once, and its tasks are no steps.
+      const { durable: _steps, ...facts } = run;
+      const active = this.#activate(facts, 1, new DynamicKeys());
       const called = runFlowHook(definition, active, state).then(() => null);
       error = await this.#call(active, called, "the hook has not returned");
     } catch (thrown) {
@@ -128,7 +136,7 @@ export class FlowCalls {
     const call = this.#calls.get(run);
     if (call !== undefined) abortRun(call.active, reason);
     // A run that waits for its next attempt has none.
-    this.#counters.delete(run);
+    this.#dynamicKeys.delete(run);
   }
 
   #find({ project, flow }: Pick<RunFacts, "project" | "flow">): LoadedFlow {
@@ -138,8 +146,8 @@ export class FlowCalls {
     return found;
   }
 
-  #activate(run: RunFacts, attempt: number, counters: Map<string, number>): ActiveRun {
-    const { home, connect } = this.#options;
+  #activate({ durable, ...run }: RunFacts, attempt: number, dynamicKeys: DynamicKeys): ActiveRun {
+    const { home, connect, children } = this.#options;
     const active: ActiveRun = newActiveRun({
       ...run,
       attempt,
@@ -149,9 +157,10 @@ export class FlowCalls {
       report: (item) => {
         if (!active.ended) this.#batch.add(run.id, item);
       },
-      servicesFor: (signal) => new ServerRunServices(connect, home, run.id, signal),
-      counters,
+      servicesFor: (signal) => new ServerRunServices(connect, home, run.id, signal, children),
+      dynamicKeys,
     });
+    if (durable !== undefined) beginDurable(active, durable);
     return active;
   }
 }

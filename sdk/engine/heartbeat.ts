@@ -57,6 +57,6 @@ export class Heartbeat {
     }
     this.contact();
     if (answer.cancel) this.#watcher.cancelRequested();
-    else if (!answer.active) this.#watcher.gone();
+    else if (!answer.active) this.#watcher.gone("the server answered a heartbeat that this engine does not hold the run");
   }
 }

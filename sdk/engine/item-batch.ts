@@ -11,6 +11,20 @@ const WINDOW_MS = 10;
  */
 const SINGLE_POSTS_MAX = 32;
 
+/** Approximate size of a log line without its text. */
+const LINE_CHARS = 200;
+
+/** Characters of the log lines in news. */
+export function logCharsOf(news: readonly RunNews[]): number {
+  let chars = 0;
+  for (const each of news) {
+    if (!("items" in each)) continue;
+    for (const item of each.items)
+      if (item.kind === "logs") for (const line of item.logs) chars += line.message.length + LINE_CHARS;
+  }
+  return chars;
+}
+
 /** Most items in one message. */
 const POST_ITEMS_MAX = 256;
 

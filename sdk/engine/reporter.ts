@@ -1,6 +1,7 @@
 /** Reports of a run: collects items, sends them in order and resends them until the server has taken them. */
 
 import { REPORT_BYTES_MAX } from "#protocol/limits";
+import type { ParkReport } from "#protocol/records/durable";
 import type { ReportResponse, WorkItem } from "#protocol/records/engine";
 import { isTerminal, type State } from "#protocol/records/state";
 import type { ReportItem } from "../execution/report-item.ts";
@@ -22,8 +23,24 @@ const CHARS_PER_ITEM_MAX = 1_000_000;
 /** Characters that the runs of an engine keep while the server is away; beyond that, log lines are dropped and counted, and the log reports the number. */
 const KEPT_CHARS_MAX = 128_000_000;
 
+/** A park takes part in a report of at most so much. */
+const PARK_BESIDE_CHARS_MAX = 16_000;
+
 /** Approximate size of an item without its text. */
 const ITEM_CHARS = 200;
+
+/** The run leaves this engine until one of its waits has settled. */
+export type ParkItem = Omit<ParkReport, "seq"> & { progress: Progress };
+
+/** Where the attempts of a run go on after it has left an engine. */
+export interface Progress {
+  /** The number of the attempt that goes on or begins. */
+  attempt: number;
+  /** Begin and end of each attempt in microseconds; the end of the latest is null until another follows. */
+  times: [number, number | null][];
+  /** How long the attempt has executed, of its time limit. */
+  ran_us: number;
+}
 
 /** A move of the run itself. */
 interface RunTransition {
@@ -33,7 +50,7 @@ interface RunTransition {
 
 interface Entry {
   seq: number;
-  item: ReportItem | RunTransition;
+  item: ReportItem | RunTransition | ParkItem;
   /** Number of log lines, else 1. */
   count: number;
   chars: number;
@@ -52,6 +69,8 @@ export interface ReportWatcher {
   /** The run no longer exists, or no report was accepted for ten minutes. */
   gone(reason: string): void;
   complain(text: string): void;
+  /** Steps of a durable run are committed, or, with an error, never will be. */
+  stored(identities: string[], error: string | null): void;
   /** The number of waiting characters changed by this much. Returns that of all runs. */
   waiting(chars: number): number;
 }
@@ -88,12 +107,26 @@ export class Reporter {
   add(items: readonly ReportItem[]): void {
     if (this.#closed) return;
     for (const item of items) this.#enqueue(item);
-    if (this.#timer === null && this.#pump === null) this.#timer = setTimeout(() => void this.flush(), FLUSH_MS);
+    // The code of the run waits for the commit of its step.
+    if (items.some(({ kind }) => kind === "step")) void this.flush();
+    else if (this.#timer === null && this.#pump === null) this.#timer = setTimeout(() => void this.flush(), FLUSH_MS);
   }
 
   /** Reports moves of the run after everything added so far. Resolves with the outcome of the last move. */
   async move(states: readonly State[]): Promise<TransitionAnswer> {
     for (const state of states) this.#enqueue({ kind: "run_transition", state });
+    return await this.#moved();
+  }
+
+  /** Reports after everything added so far that the run leaves the engine. */
+  async park(item: ParkItem): Promise<TransitionAnswer> {
+    // A report that the server applies in slices cannot hold it.
+    if (this.#chars > PARK_BESIDE_CHARS_MAX) await this.flush();
+    this.#enqueue(item);
+    return await this.#moved();
+  }
+
+  async #moved(): Promise<TransitionAnswer> {
     const entry = this.#queue.at(-1);
     if (this.#closed || entry === undefined) return { kind: "gone" };
     const answered = new Promise<TransitionAnswer>((settle) => {
@@ -169,13 +202,18 @@ export class Reporter {
     this.#inFlight = 0;
     switch (answer.kind) {
       case "applied":
+        if (answer.fenced === true && this.#holdsDurable(sent)) {
+          this.#giveUp("another engine has been given the run");
+          return;
+        }
         this.#noteMove(sent, answer.runState);
+        this.#noteSteps(sent);
         this.#remove(sent);
         this.#noteDropped();
         if (answer.cancel) this.#watcher.cancelRequested();
         return;
       case "gone":
-        this.#giveUp("the run is gone");
+        this.#giveUp(`the run is gone: ${answer.reason}`);
         return;
       case "too-large":
       case "refused":
@@ -186,11 +224,9 @@ export class Reporter {
     }
   }
 
-  /** Whether the entries being sent end or pause the run. */
+  /** Whether with the entries being sent the run ends or leaves the engine. */
   #isLast(): boolean {
-    return this.#queue
-      .slice(0, this.#inFlight)
-      .some(({ item }) => item.kind === "run_transition" && (isTerminal(item.state.type) || item.state.type === "Paused"));
+    return this.#queue.slice(0, this.#inFlight).some(({ item }) => isLeaving(item));
   }
 
   /** The JSON texts of as many entries as fit into one request; at least one. */
@@ -229,6 +265,7 @@ export class Reporter {
     }
     if (entry === this.#move?.entry) this.#settleMove({ kind: "refused", current: "", error });
     this.#remove(1);
+    if (entry?.item.kind === "step") this.#watcher.stored([entry.item.identity], error);
     this.#watcher.complain(
       `run ${this.#item.run_id}: an item of its report was refused and is lost (${entry?.item.kind}): ${error}`,
     );
@@ -256,12 +293,22 @@ export class Reporter {
 
   /** Settles the move: the run is in the requested state, or the move was refused. */
   #noteMove(sent: number, now: ReportResponse["run_state"]): void {
-    const entry = this.#move?.entry;
-    if (entry?.item.kind !== "run_transition" || !this.#queue.slice(0, sent).includes(entry)) return;
-    const { type, name, timestamp } = entry.item.state;
-    const accepted = now?.type === type && now.name === name && now.timestamp === timestamp;
+    const item = this.#move?.entry.item;
+    if (item === undefined || !this.#queue.slice(0, sent).some((entry) => entry.item === item)) return;
+    const accepted = item.kind === "park" ? hasLeft(now) : item.kind === "run_transition" && isState(now, item.state);
     const current = now?.type ?? "";
     this.#settleMove(accepted ? { kind: "accepted" } : { kind: "refused", current, error: `the run is ${now?.name ?? "gone"}` });
+  }
+
+  /** Whether the report has what only counts under the lease of the run. */
+  #holdsDurable(sent: number): boolean {
+    return this.#queue.slice(0, sent).some(({ item }) => item.kind === "step" || item.kind === "park");
+  }
+
+  #noteSteps(sent: number): void {
+    const identities: string[] = [];
+    for (const { item } of this.#queue.slice(0, sent)) if (item.kind === "step") identities.push(item.identity);
+    if (identities.length > 0) this.#watcher.stored(identities, null);
   }
 
   #settleMove(answer: TransitionAnswer): void {
@@ -288,7 +335,24 @@ export class Reporter {
   }
 }
 
+function isLeaving(item: Entry["item"]): boolean {
+  if (item.kind === "park") return true;
+  return item.kind === "run_transition" && (isTerminal(item.state.type) || item.state.type === "Paused");
+}
+
+type RunState = ReportResponse["run_state"];
+
+function isState(now: RunState, { type, name, timestamp }: State): boolean {
+  return now?.type === type && now.name === name && now.timestamp === timestamp;
+}
+
+/** A run that waits for the end of its sleep, or one that a settled wait has queued again. */
+function hasLeft(now: RunState): boolean {
+  return now?.type === "Scheduled" || now?.type === "Paused";
+}
+
 function charsOf(item: Entry["item"]): number {
+  if (item.kind === "step") return ITEM_CHARS + (item.value?.length ?? 0);
   if (item.kind === "logs") return item.logs.reduce((sum, line) => sum + line.message.length + ITEM_CHARS, 0);
   return ITEM_CHARS;
 }

@@ -3,15 +3,23 @@ import type { ReportResponse, WorkItem } from "#protocol/records/engine";
 
 /** The outcome of a report. */
 export type ReportAnswer =
-  | { kind: "applied"; lastSeq: number; cancel: boolean; runState: ReportResponse["run_state"] }
-  | { kind: "gone" }
+  | {
+      kind: "applied";
+      lastSeq: number;
+      cancel: boolean;
+      runState: ReportResponse["run_state"];
+      /** The report came under a lease that is over: nothing of it that needs the lease was done. */
+      fenced?: boolean;
+    }
+  /** The server refused the report, because the run no longer exists or is no longer with this engine: `reason` is its text. */
+  | { kind: "gone"; reason: string }
   | { kind: "too-large" }
   | { kind: "refused"; error: string };
 
 export interface RunWatcher {
   cancelRequested(): void;
-  /** The run no longer exists, or has ended without this engine. */
-  gone(): void;
+  /** The run no longer exists, has ended without this engine, or is with another one. */
+  gone(reason: string): void;
   /** No server was reached for so long that the run counts as given up. */
   lost(): void;
 }

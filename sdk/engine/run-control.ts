@@ -1,10 +1,12 @@
 /** The control thread's side of a run: start, attempts, retries, stops and the last state. */
 import type { WorkItem } from "#protocol/records/engine";
 import { isStateType, isTerminal, type State, type StateType } from "#protocol/records/state";
+import type { DurableFacts } from "../durable/durable-services.ts";
 import type { AttemptOutcome } from "../execution/attempt.ts";
 import { systemClock } from "../execution/clock.ts";
 import type { FailureRecord } from "../execution/failure.ts";
 import type { LogLines } from "../execution/report-item.ts";
+import { originOf } from "../execution/run-origin.ts";
 import { type Ending, stateOf } from "./ending.ts";
 import { OpenTaskRuns } from "./open-task-runs.ts";
 import type { TransitionAnswer } from "./reporter.ts";
@@ -13,6 +15,9 @@ import type { HeldRun, RunChannel } from "./run-channel.ts";
 import { RunChildren } from "./run-children.ts";
 import { RunStop } from "./run-stop.ts";
 import type { CodeKeeper, CodePlace, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
+
+/** Attempts whose times go with a run that leaves its engine. */
+const PARKED_TIMES_MAX = 50;
 
 /** How long a hook may take before it is ended as a run that does not stop. */
 const HOOK_MS_MAX = 60_000;
@@ -40,14 +45,25 @@ export class RunControl {
   readonly #facts: RunFacts;
   readonly #flow: FlowFacts | undefined;
   /** Begin and end of each attempt; the end of the latest is null until another follows. */
-  readonly #times: [fromUs: number, toUs: number | null][] = [];
+  readonly #times: [fromUs: number, toUs: number | null][];
+  /** The attempt that begins or goes on. */
+  #attempt = 1;
+  /** How long the attempt had executed when the run last left an engine, of its time limit. */
+  #ranBeforeUs = 0;
+  /** When its present part began. */
+  #fromUs = 0;
   /** Where the flow's function or its hook executes now. */
   #place: CodePlace | null = null;
+  #abandoned = false;
 
   constructor(channel: RunChannel, keeper: CodeKeeper, item: WorkItem, options: RunControlOptions) {
     this.#keeper = keeper;
     this.#item = item;
     this.#options = options;
+    const { progress } = item;
+    this.#times = (progress?.times ?? []) as [number, number | null][];
+    this.#attempt = progress?.attempt ?? 1;
+    this.#ranBeforeUs = progress?.ran_us ?? 0;
     this.#facts = {
       id: item.run_id,
       externalId: item.external_id,
@@ -55,6 +71,8 @@ export class RunControl {
       project: item.project,
       flow: item.flow,
       parameters: item.parameters,
+      origin: originOf(item, this.#attempt),
+      ...durableFacts(item),
     };
     this.#flow = keeper.find(item.project, item.flow);
     this.#children = new RunChildren(item.external_id, keeper.gauges, (level, message) => this.#log(level, message));
@@ -68,19 +86,14 @@ export class RunControl {
     );
     this.#server = channel.hold(item, {
       cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
-      gone: () => this.#stop.request({ kind: "gone" }),
-      lost: () => {
-        options.complain(`run ${item.run_id}: no server for ${options.lostMs / 1000} s, the run is given up`);
-        this.#stop.request({ kind: "gone" });
-      },
+      gone: (reason) => this.#abandon(reason),
+      lost: () => this.#abandon(`no server for ${options.lostMs / 1000} s, the run is given up`),
     });
     this.#reporter = new Reporter(this.#server, item, {
       cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
-      gone: (reason) => {
-        options.complain(`run ${item.run_id}: ${reason}`);
-        this.#stop.request({ kind: "gone" });
-      },
+      gone: (reason) => this.#abandon(reason),
       complain: options.complain,
+      stored: (identities, error) => this.#place?.stored(item.run_id, identities, error),
       waiting: (chars) => keeper.gauges.addWaiting(chars),
     });
   }
@@ -114,6 +127,13 @@ export class RunControl {
     this.#stop.request({ kind: "shut-down" });
   }
 
+  /** Stops the run without a last state, which the server has or does not want. Only the first reason is logged. */
+  #abandon(reason: string): void {
+    if (!this.#abandoned) this.#options.complain(`run ${this.#item.run_id}: ${reason}`);
+    this.#abandoned = true;
+    this.#stop.request({ kind: "gone" });
+  }
+
   #close(): void {
     this.#server.close();
     this.#stop.close();
@@ -138,15 +158,17 @@ export class RunControl {
   }
 
   async #attempts(flow: FlowFacts): Promise<Ending> {
-    for (let attempt = 1; ; attempt += 1) {
-      const times: [number, number | null] = [systemClock.nowUs(), null];
-      this.#times.push(times);
-      const result = await this.#attempt(flow, attempt);
+    for (; ; this.#attempt += 1, this.#ranBeforeUs = 0) {
+      const times = this.#beginTimes();
+      const result = await this.#call(flow);
       if (result.kind !== "retry") return result;
       times[1] = systemClock.nowUs();
       const { failure, delay } = result;
       const { message, traceback, exception } = failure;
+      const attempt = this.#attempt;
       const details = { attempt, delay, retries: flow.retries, traceback, exception };
+      if (delay > (this.#item.park_after_secs ?? Number.POSITIVE_INFINITY))
+        return { kind: "parked", park: { waits: [], hold: false }, retry: { delay, attempt, message, details } };
       const waits = await this.#move("Scheduled", "AwaitingRetry", message, details);
       if (!waits) return this.#stopEnding() ?? { kind: "failed", failure };
       await systemClock.sleep(delay * 1000, this.#stop.signal).catch(() => undefined);
@@ -156,16 +178,27 @@ export class RunControl {
     }
   }
 
+  /** The times of the attempt; one that goes on has begun earlier. */
+  #beginTimes(): [number, number | null] {
+    this.#fromUs = systemClock.nowUs();
+    const last = this.#times.at(-1);
+    if (last !== undefined && last[1] === null) return last;
+    const times: [number, number | null] = [this.#fromUs, null];
+    this.#times.push(times);
+    return times;
+  }
+
   /** One call of the flow's function, under its time limit. */
-  async #attempt(flow: FlowFacts, attempt: number): Promise<Ending | { kind: "retry"; failure: FailureRecord; delay: number }> {
+  async #call(flow: FlowFacts): Promise<Ending | { kind: "retry"; failure: FailureRecord; delay: number }> {
     const place = await this.#keeper.ready();
     const early = this.#stopEnding();
     if (early !== null) return early;
     const seconds = flow.timeoutSeconds;
+    const leftMs = (seconds ?? 0) * 1000 - this.#ranBeforeUs / 1000;
     const disarm =
-      seconds === null ? undefined : systemClock.after(seconds * 1000, () => this.#stop.request({ kind: "timed-out", seconds }));
+      seconds === null ? undefined : systemClock.after(leftMs, () => this.#stop.request({ kind: "timed-out", seconds }));
     this.#place = place;
-    const outcomes = place.execute(this.#facts, attempt, (items) => {
+    const outcomes = place.execute(this.#facts, this.#attempt, (items) => {
       this.#open.observe(items);
       this.#reporter.add(items);
     });
@@ -189,6 +222,7 @@ export class RunControl {
   /** The last move and its hook. */
   async #finish(ending: Ending): Promise<void> {
     this.#stop.disarm();
+    if (ending.kind === "parked") return await this.#park(ending);
     const nowUs = systemClock.nowUs();
     let state = stateOf(ending, nowUs);
     if (state === null) return;
@@ -211,6 +245,29 @@ export class RunControl {
     this.#server.close();
     // The server reports a crash, whichever side noticed it.
     if (answer.kind === "accepted" && !crashed && this.#flow?.hooks.includes(state.type)) await this.#runHook(state);
+  }
+
+  /** The run leaves this engine. If it was cancelled before that, it ends; if the server refuses, it is run again. */
+  async #park({ park, retry }: Ending & { kind: "parked" }): Promise<void> {
+    const timestamp = systemClock.nowUs();
+    const ran_us = retry === undefined ? this.#ranBeforeUs + timestamp - this.#fromUs : 0;
+    const attempt = this.#attempt + (retry === undefined ? 0 : 1);
+    const times = this.#times.slice(-PARKED_TIMES_MAX);
+    const { waits, hold } = park;
+    const answer =
+      this.#stop.reason?.kind === "gone"
+        ? { kind: "gone" as const }
+        : await this.#reporter.park({
+            kind: "park",
+            timestamp,
+            waits,
+            progress: { attempt, times, ran_us },
+            ...(hold ? { hold } : {}),
+            ...(retry === undefined ? {} : { retry }),
+          });
+    if (answer.kind !== "refused") return;
+    if (answer.current === "Cancelling") await this.#finish({ kind: "cancelled" });
+    else await this.#finish({ kind: "crashed", cause: `the run could not leave its engine: ${answer.error}`, details: {} });
   }
 
   #failedAttempt(why: string, crashed: boolean, timestamp: number): LogLines {
@@ -304,6 +361,8 @@ function endingOf(
       return crashOf(outcome, run);
     case "paused":
       return { kind: "paused", question: outcome.question };
+    case "parked":
+      return { kind: "parked", park: outcome.park };
     case "stopped":
       return { kind: "cancelled" };
     default:
@@ -316,4 +375,10 @@ function crashOf({ cause, details, run: culprit }: Ended, run: number): Ending {
   if (culprit === run) return { kind: "crashed", cause, details };
   if (culprit === null) return { kind: "crashed", cause, details: { ...details, fault: "unknown" } };
   return { kind: "crashed", cause: `stopped with run ${culprit}: ${cause}`, details: { fault: "other", stopped_with: culprit } };
+}
+
+function durableFacts({ durable, lease, park_after_secs }: WorkItem): { durable?: DurableFacts } {
+  if (durable == null || lease == null) return {};
+  const { lineage_id: lineageId, steps, waits } = durable;
+  return { durable: { lineageId, steps, waits, lease, parkAfterSecs: park_after_secs ?? durable.park_after_secs } };
 }

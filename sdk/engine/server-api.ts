@@ -112,12 +112,12 @@ export class ServerApi {
     });
     const json = `${head.slice(0, -1)},"events":[${events.join(",")}]}`;
     const answer = await sendUntilAnswered(() => this.#run.send("POST", "/api/engine/report", json), this.#retryMs);
-    if (answer.status === 404 || answer.status === 409) return { kind: "gone" };
+    if (answer.status === 404 || answer.status === 409) return { kind: "gone", reason: errorOf(answer) };
     if (answer.status === 413) return { kind: "too-large" };
     if (answer.status === 400 || answer.status === 422) return { kind: "refused", error: errorOf(answer) };
     if (answer.status !== 200) throw new UnexpectedAnswer(answer);
-    const { last_seq, cancel, run_state } = answer.body as ReportResponse;
-    return { kind: "applied", lastSeq: last_seq, cancel, runState: run_state };
+    const { last_seq, cancel, run_state, fenced = false } = answer.body as ReportResponse;
+    return { kind: "applied", lastSeq: last_seq, cancel, runState: run_state, fenced };
   }
 
   /** POST /api/engine/heartbeat, once; null without an answer. */

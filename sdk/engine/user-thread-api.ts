@@ -1,9 +1,11 @@
 /** The messages between the control thread and the user thread. */
 import type { State } from "#protocol/records/state";
 import type { MillraceOptions } from "../client/index.ts";
+import type { DurableFacts } from "../durable/durable-services.ts";
 import type { AttemptOutcome } from "../execution/attempt.ts";
 import type { Gauges } from "../execution/gauges.ts";
 import type { ReportItem } from "../execution/report-item.ts";
+import type { RunOrigin } from "../execution/run-origin.ts";
 import type { LoadedFile } from "../modules/loaded-file.ts";
 
 /** The data that the user thread starts with. */
@@ -26,6 +28,9 @@ export interface RunFacts {
   project: string;
   flow: string;
   parameters: Record<string, unknown>;
+  origin: RunOrigin;
+  /** Set for a run of a durable flow. */
+  durable?: DurableFacts;
 }
 
 /** The facts about a flow of the module that the control thread needs. */
@@ -61,6 +66,8 @@ export type RunOrder =
   | { kind: "hook"; run: RunFacts; state: State }
   /** Abort the signal of a run. `seconds` is the exceeded time limit, null for a cancel. */
   | { kind: "stop"; run: number; seconds: number | null }
+  /** Steps of a durable run are committed, or, with an error, never will be. */
+  | { kind: "stored"; run: number; identities: string[]; error: string | null }
   /** The run is over although its code goes on: what that code does later is not recorded. */
   | { kind: "abandon"; run: number }
   /** Answer with TURNED as soon as the orders before have been carried out and the thread has returned to its event loop. */
@@ -94,6 +101,8 @@ export interface CodePlace {
   hook(run: RunFacts, state: State, onItems: (items: ReportItem[]) => void): Promise<string | null | Ended>;
   /** Aborts the signal of a run. `seconds` is the exceeded time limit, null for a cancel. */
   stop(run: number, seconds: number | null): void;
+  /** Steps of a durable run are committed, or, with an error, never will be. */
+  stored(run: number, identities: string[], error: string | null): void;
   /** Whether the place still takes orders: false while code holds its thread. */
   responds(): Promise<boolean>;
   /** Ends the attempt of a run whose code does not return; the code may go on, and nothing of it is recorded. */

@@ -14,6 +14,7 @@ import { captureConsole } from "../output/console-capture.ts";
 import { captureStreams } from "../output/stream-capture.ts";
 import { FlowCalls } from "./flow-calls.ts";
 import { followHeldMemory } from "./held-memory.ts";
+import { logCharsOf } from "./item-batch.ts";
 import { tellEnd } from "./thread-end.ts";
 import {
   type ImportedFile,
@@ -28,12 +29,12 @@ if (parentPort === null) throw new Error("this module runs in a worker thread on
 const port = parentPort;
 const { sourceDir, module, home, server, gauges: memory } = workerData as UserThreadData;
 
+const gauges = new Gauges(memory);
 let client: Promise<Millrace> | null = null;
 let calls = callsOf([]);
 
 const api: UserThreadApi = {
   async load(): Promise<LoadAnswer> {
-    const gauges = new Gauges(memory);
     captureConsole();
     captureStreams({ gauges });
     followChildren({ gauges, capturesOutput: true });
@@ -67,7 +68,10 @@ function callsOf(flows: readonly LoadedFlow[]): FlowCalls {
     module,
     home,
     connect,
-    post: (news) => port.postMessage(news),
+    post: (news) => {
+      gauges.addPosted(logCharsOf(news));
+      port.postMessage(news);
+    },
     turned: () => port.postMessage(TURNED),
   });
 }

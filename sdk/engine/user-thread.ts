@@ -5,8 +5,10 @@ import { type Remote, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import type { State } from "#protocol/records/state";
 import type { AttemptOutcome } from "../execution/attempt.ts";
+import { Gauges } from "../execution/gauges.ts";
 import type { ReportItem } from "../execution/report-item.ts";
 import { isChanged, type LoadedFile } from "../modules/loaded-file.ts";
+import { logCharsOf } from "./item-batch.ts";
 import { BLOCKED_MS } from "./start-gate.ts";
 import { endedByError } from "./thread-end.ts";
 import {
@@ -33,6 +35,7 @@ export class UserThread implements CodePlace {
   /** Code of an ended run goes on here. */
   lingers = false;
   readonly #worker: Worker;
+  readonly #gauges: Gauges;
   readonly #files: LoadedFile[] = [];
   /** Calls that wait for an answer, by run; each is settled with the cause when the thread ends. */
   readonly #calls = new Map<number, Waiting>();
@@ -49,6 +52,7 @@ export class UserThread implements CodePlace {
 
   constructor(data: UserThreadData, heapMb: number | null) {
     const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
+    this.#gauges = new Gauges(data.gauges);
     this.#worker = new Worker(new URL(`./user-thread-main${extension}`, import.meta.url), {
       workerData: data,
       ...(heapMb === null ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMb } }),
@@ -97,6 +101,10 @@ export class UserThread implements CodePlace {
 
   stop(run: number, seconds: number | null): void {
     this.#order({ kind: "stop", run, seconds });
+  }
+
+  stored(run: number, identities: string[], error: string | null): void {
+    this.#order({ kind: "stored", run, identities, error });
   }
 
   abandon(run: number): void {
@@ -172,6 +180,7 @@ export class UserThread implements CodePlace {
   }
 
   #take(news: readonly RunNews[]): void {
+    this.#gauges.addPosted(-logCharsOf(news));
     for (const each of news) {
       const call = this.#calls.get(each.run);
       if (call === undefined) continue;
@@ -193,6 +202,7 @@ export class UserThread implements CodePlace {
   #end(cause: Ended): void {
     const ended = { ...cause, run: cause.run ?? this.#onlyRun() };
     this.#ended = ended;
+    this.#gauges.endPosted();
     for (const { settle } of this.#calls.values()) settle(ended);
     this.#calls.clear();
     for (const settle of this.#waiting) settle(ended);

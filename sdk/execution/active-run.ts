@@ -1,8 +1,13 @@
+import type { DurableRun } from "../durable/durable-run.ts";
+import type { Caller } from "../durable/identity.ts";
 import { PrintedOutput } from "../output/printed-lines.ts";
 import { Questions } from "../run/questions.ts";
 import type { Clock } from "./clock.ts";
+import type { DynamicKeys } from "./dynamic-keys.ts";
 import type { ReportItem } from "./report-item.ts";
+import type { RunOrigin } from "./run-origin.ts";
 import type { RunServices } from "./run-services.ts";
+import { SecretMask } from "./secret-mask.ts";
 import { shared } from "./shared-state.ts";
 import type { TaskRun } from "./task-run.ts";
 
@@ -15,7 +20,8 @@ export interface ActiveRun {
   flow: string;
   /** As sent; after the attempt has begun, converted and with defaults. */
   parameters: Record<string, unknown>;
-  /** 1 for the first attempt; retries count up. */
+  origin: RunOrigin;
+  /** 1 for the first attempt in this run; retries count up. */
   attempt: number;
   /** Aborted when the run is cancelled or its time limit passes. */
   controller: AbortController;
@@ -31,8 +37,9 @@ export interface ActiveRun {
   services: RunServices;
   /** Questions of the run to people. */
   questions: Questions;
-  /** Number of calls per task name, which numbers the dynamic keys. */
-  counters: Map<string, number>;
+  /** The stored steps and the waits of a durable run, else null. */
+  durable: DurableRun | null;
+  dynamicKeys: DynamicKeys;
   /** Free slots of tasks that bound their concurrency, by task definition. */
   gates: Map<object, Gate>;
   /** Every task run of this attempt. */
@@ -41,6 +48,10 @@ export interface ActiveRun {
   bodies: Set<Promise<unknown>>;
   /** Artifact ids of progress bars that are updated in place, by task run. */
   progress: Map<string | null, string>;
+  /** Values of secret variables that the run knows: its log does not show them. */
+  secrets: SecretMask;
+  /** Process groups of the commands that the code has started. */
+  commands: Set<number>;
   /** True after the attempt: later items are not recorded. */
   ended: boolean;
 }
@@ -54,12 +65,13 @@ export type RunBasis = Pick<
   | "project"
   | "flow"
   | "parameters"
+  | "origin"
   | "attempt"
   | "clock"
   | "home"
   | "logPrints"
   | "report"
-  | "counters"
+  | "dynamicKeys"
 > & {
   servicesFor(signal: AbortSignal): RunServices;
 };
@@ -74,10 +86,13 @@ export function newActiveRun({ servicesFor, ...basis }: RunBasis): ActiveRun {
     services,
     printed: new PrintedOutput(),
     questions: new Questions(controller, services),
+    durable: null,
     gates: new Map(),
     taskRuns: new Set(),
     bodies: new Set(),
     progress: new Map(),
+    secrets: new SecretMask(),
+    commands: new Set(),
     ended: false,
   };
 }
@@ -99,6 +114,8 @@ export interface ActiveTask {
 export interface Scope {
   run: ActiveRun;
   task: ActiveTask | null;
+  /** In a durable run: what calls steps here, unless it is the flow's function. */
+  caller?: Caller;
 }
 
 /** Bounds the number of concurrent calls; further calls wait in order. */
@@ -128,7 +145,17 @@ export class Gate {
 /** The run and task run around the current code, or undefined outside a run and after its end. */
 export function currentScope(): Scope | undefined {
   const scope = shared.scope.getStore();
-  return scope === undefined || scope.run.ended ? undefined : scope;
+  return scope === undefined || isOver(scope.run) ? undefined : scope;
+}
+
+function isOver({ ended, durable }: ActiveRun): boolean {
+  return ended || (durable !== null && durable.parked !== null);
+}
+
+/** Whether the current code belongs to an attempt of a durable run that is over: what it calls now must have no effect. */
+export function isLeftBehind(): boolean {
+  const run = shared.scope.getStore()?.run;
+  return run !== undefined && run.durable !== null && isOver(run);
 }
 
 const NEVER = new AbortController().signal;

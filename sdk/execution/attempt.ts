@@ -1,8 +1,11 @@
 import { RESULT_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/records/state";
+import { endCommands } from "../commands/command-tree.ts";
 import type { FlowDefinition } from "../define/flow.ts";
-import { callHook, hookFor } from "../define/hooks.ts";
+import { callStateHook, hookFor } from "../define/hooks.ts";
 import { retryDelayOf } from "../define/retry.ts";
+import type { Park } from "../durable/durable-run.ts";
+import { isParked } from "../durable/suspension.ts";
 import type { Question } from "../run/questions.ts";
 import { type ActiveRun, abortRun } from "./active-run.ts";
 import { logFailedAttempt } from "./attempt-log.ts";
@@ -23,6 +26,8 @@ export type AttemptOutcome =
   | { kind: "failed"; failure: FailureRecord; retryDelaySeconds: number | null; lingering: boolean }
   /** A question has no answer yet. */
   | { kind: "paused"; question: Question; lingering: boolean }
+  /** A durable run leaves its engine until one of its waits has settled. */
+  | { kind: "parked"; park: Park; lingering: boolean }
   /** The signal of the run was aborted. */
   | { kind: "stopped"; lingering: boolean };
 
@@ -34,9 +39,10 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
   let outcome: AttemptOutcome;
   try {
     run.parameters = await flow.checker.prepare(run.parameters);
+    await run.durable?.load();
     const body = shared.scope.run({ run, task: null }, async () => flow.fn(run.parameters));
     trackBody(run, body);
-    const value = await untilPaused(run, body);
+    const value = await untilLeft(run, body);
     await taskRunsSettled(run);
     outcome = { kind: "completed", details: resultDetails(run, value), lingering: false };
   } catch (error) {
@@ -45,10 +51,13 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
   }
   if (run.controller.signal.aborted) outcome = stopped(run);
   else if (outcome.kind === "failed") abortRun(run, new Cancelled("the run failed"));
+  run.durable?.close();
+  if (outcome.kind === "parked") return left(run, outcome);
   if (run.bodies.size > 0) {
     outcome.lingering = !(await settledWithin(run, outcome.kind === "stopped" ? STOPPED_LINGER_MS : LINGER_MS));
   }
   await Promise.all([...run.taskRuns].map((taskRun) => taskRun.settled()));
+  await endCommands(run);
   await run.printed.arrived();
   run.printed.flush();
   run.ended = true;
@@ -59,18 +68,31 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
 export async function runFlowHook(flow: FlowDefinition, run: ActiveRun, state: State): Promise<void> {
   const hook = hookFor(flow.options.hooks, state.type);
   if (hook === undefined) return;
-  await shared.scope.run({ run, task: null }, () => callHook(hook, run, null, state));
+  await shared.scope.run({ run, task: null }, () => callStateHook(hook, run, null, state));
   await run.printed.arrived();
   run.printed.flush();
   run.ended = true;
 }
 
-/** The function's result. A pause ends the attempt even if the function catches Paused and continues. */
-async function untilPaused<T>({ controller: { signal } }: ActiveRun, body: Promise<T>): Promise<T> {
+/** A parked run: its code stays where it waits, and is forgotten. */
+function left(run: ActiveRun, outcome: AttemptOutcome): AttemptOutcome {
+  // Beside the flow's function: functions of task runs that were abandoned.
+  outcome.lingering = run.bodies.size > 1;
+  run.printed.flush();
+  run.ended = true;
+  return outcome;
+}
+
+/**
+ * The function's result. A pause ends the attempt even if the function catches Paused and continues; a park ends it at once,
+ * because the function goes on waiting.
+ */
+async function untilLeft<T>({ controller: { signal } }: ActiveRun, body: Promise<T>): Promise<T> {
   const overdue = Promise.withResolvers<never>();
   let timer: NodeJS.Timeout | undefined;
   const onAbort = () => {
-    if (isPaused(signal.reason)) timer = setTimeout(() => overdue.reject(signal.reason), LINGER_MS);
+    if (isParked(signal.reason)) overdue.reject(signal.reason);
+    else if (isPaused(signal.reason)) timer = setTimeout(() => overdue.reject(signal.reason), LINGER_MS);
   };
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -81,7 +103,8 @@ async function untilPaused<T>({ controller: { signal } }: ActiveRun, body: Promi
   }
 }
 
-function stopped({ questions: { unanswered }, controller: { signal } }: ActiveRun): AttemptOutcome {
+function stopped({ questions: { unanswered }, durable, controller: { signal } }: ActiveRun): AttemptOutcome {
+  if (durable?.parked != null) return { kind: "parked", park: durable.parked, lingering: false };
   if (unanswered === null || !isPaused(signal.reason)) return { kind: "stopped", lingering: false };
   return { kind: "paused", question: unanswered, lingering: false };
 }

@@ -1,5 +1,5 @@
 /** Beyond this, writers of output wait until some of it has been sent; the reporter drops lines only above a higher bound. */
-const WAITING_CHARS_MAX = 16_000_000;
+const WAITING_CHARS_MAX = 4_000_000;
 
 /** How often the amount of unsent output is checked. */
 const LOOK_MS = 20;
@@ -8,7 +8,8 @@ const CHARS = 0;
 const CHILDREN = 1;
 const COLLECTIONS = 2;
 const LIVE_KIB = 3;
-const VALUES = 4;
+const POSTED = 4;
+const VALUES = 5;
 
 /** Int32 holds 2 TB in this unit. */
 const KIB = 1_024;
@@ -31,9 +32,19 @@ export class Gauges {
     return Atomics.add(this.#values, CHARS, chars) + chars;
   }
 
+  /** Adds characters of reports on their way between the threads; a negative number removes those that have arrived. */
+  addPosted(chars: number): void {
+    Atomics.add(this.#values, POSTED, chars);
+  }
+
+  /** The user thread has ended: nothing is on its way. */
+  endPosted(): void {
+    Atomics.store(this.#values, POSTED, 0);
+  }
+
   /** Whether writers of output should wait. */
   get behind(): boolean {
-    return Atomics.load(this.#values, CHARS) > WAITING_CHARS_MAX;
+    return Atomics.load(this.#values, CHARS) + Atomics.load(this.#values, POSTED) > WAITING_CHARS_MAX;
   }
 
   async caughtUp(): Promise<void> {

@@ -1,9 +1,10 @@
+import type { StepReport } from "#protocol/records/durable";
 import type { State } from "#protocol/records/state";
 
 /**
  * The items of POST /api/engine/report that a run produces, without `seq`, which the reporter adds. Wire names are kept.
  */
-export type ReportItem = TaskRunCreated | TaskRunTransition | LogLines | CustomEvent | ArtifactPublished;
+export type ReportItem = TaskRunCreated | TaskRunTransition | LogLines | CustomEvent | ArtifactPublished | StepReported;
 
 export interface TaskRunCreated {
   kind: "task_run_created";
@@ -57,3 +58,6 @@ export interface ArtifactPublished {
   data: unknown;
   task_run_external_id: string | null;
 }
+
+/** A step of a durable run has completed. */
+export type StepReported = Omit<StepReport, "seq">;

@@ -7,7 +7,8 @@ export const LINE_CHARS_MAX = 256_000;
 /** Adds one line to a run's log. */
 export function writeLog(run: ActiveRun, taskRunId: string | null, level: number, logger: string, message: string): void {
   if (run.ended) return;
-  const text = message.length > LINE_CHARS_MAX ? `${message.slice(0, LINE_CHARS_MAX)}… (${message.length} characters)` : message;
+  const shown = run.secrets.mask(message);
+  const text = shown.length > LINE_CHARS_MAX ? `${shown.slice(0, LINE_CHARS_MAX)}… (${shown.length} characters)` : shown;
   run.report({
     kind: "logs",
     logs: [

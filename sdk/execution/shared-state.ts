@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { DeclarationNotes } from "../define/declaration-notes.ts";
 import type { Scope } from "./active-run.ts";
+import type { Gauges } from "./gauges.ts";
 
 /**
  * State that must exist once per process even if two copies of this package are loaded (one by the engine, one from the user's
@@ -19,6 +20,8 @@ interface SharedState {
   homeServers: Map<string, unknown>;
   /** Objects returned by tasks, and promises of task runs, with the external ids of those task runs. */
   origins: WeakMap<object, string[]>;
+  /** While these report a backlog, output of commands is not read; absent where nothing is sent. */
+  gauges?: Pick<Gauges, "behind" | "caughtUp"> | undefined;
 }
 
 const KEY = Symbol.for("millrace.sdk.1");

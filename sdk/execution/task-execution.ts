@@ -1,10 +1,13 @@
 import { uuidv7 } from "uuidv7";
 import type { State, StateType } from "#protocol/records/state";
 import { parseDuration } from "../define/duration.ts";
-import { callHook, hookFor } from "../define/hooks.ts";
+import { callStateHook, hookFor } from "../define/hooks.ts";
 import { retryDelayOf } from "../define/retry.ts";
 import type { Target } from "../define/target.ts";
 import type { TaskOptions } from "../define/task.ts";
+import type { DurableRun } from "../durable/durable-run.ts";
+import { callerOf, keyedCall, numberedCall } from "../durable/identity.ts";
+import { type StepCall, StepChangedError, type StorableResult, type StoredOutcome } from "../durable/stored-steps.ts";
 import { type HeldResources, holdResources } from "../run/lease.ts";
 import { follow, untilAborted } from "./abortable.ts";
 import { type ActiveRun, Gate, type Scope } from "./active-run.ts";
@@ -21,6 +24,10 @@ export interface TaskDefinition {
   name: string;
   options: TaskOptions<never[]>;
   timeoutSeconds: number | null;
+  /** Takes the place of the number in the dynamic key. */
+  label?: string;
+  /** The declared task, whose concurrency also bounds the calls with other options. */
+  declared?: TaskDefinition;
   fn: (...args: unknown[]) => unknown;
 }
 
@@ -28,20 +35,17 @@ export interface TaskDefinition {
 export function startTaskRun(scope: Scope, definition: TaskDefinition, args: readonly unknown[], bound?: Gate): TaskRun<unknown> {
   const { run } = scope;
   const { name } = definition;
-  const count = run.counters.get(name) ?? 0;
-  run.counters.set(name, count + 1);
-  const execution = new TaskExecution(scope, definition, uuidv7(), `${name}-${count}`, bound);
+  const execution = new TaskExecution(scope, definition, uuidv7(), run.dynamicKeys.next(name, definition.label), bound);
   const { id, dynamicKey, controller } = execution;
-  run.report({
-    kind: "task_run_created",
-    external_id: id,
-    name,
-    task_key: name,
-    dynamic_key: dynamicKey,
-    parents: parentsOf(args),
-  });
-  execution.move("Pending");
+  // A step that may be stored is created once it is known not to be.
+  if (run.durable === null || run.durable.steps.isEmpty) execution.create(args);
   const taskRun = new TaskRun(id, name, dynamicKey, controller, execution.execute(args));
+  if (run.durable !== null) {
+    execution.adopted = (origin) => {
+      taskRun.adopt(origin);
+      rememberOrigin(taskRun, [origin]);
+    };
+  }
   rememberOrigin(taskRun, [id]);
   run.taskRuns.add(taskRun);
   return taskRun;
@@ -50,9 +54,27 @@ export function startTaskRun(scope: Scope, definition: TaskDefinition, args: rea
 /** An argument was the promise of a failed task run. */
 class UpstreamFailed extends Error {}
 
+/** The call has failed earlier in this attempt, before the run left its engine or crashed. */
+class ReplayedFailure extends Error {
+  readonly isOwn: boolean;
+
+  constructor(isOwn: boolean, options: ErrorOptions) {
+    super("the step has failed before", options);
+    this.isOwn = isOwn;
+  }
+}
+
+interface BegunStep {
+  call: StepCall;
+  /** A later call of the same key may begin. */
+  ended(): void;
+}
+
 class TaskExecution {
   readonly id: string;
   readonly dynamicKey: string;
+  /** Called with the id of the task run that did the work of a stored step. */
+  adopted: (origin: string) => void = () => undefined;
   /** Aborted when the task run or its run is cancelled. */
   readonly controller = new AbortController();
   readonly #run: ActiveRun;
@@ -60,16 +82,42 @@ class TaskExecution {
   readonly #callerSignal: AbortSignal;
   readonly #definition: TaskDefinition;
   readonly #gates: Gate[];
+  readonly #scope: Scope;
+  #created = false;
+  /** In a durable run: the step that this call is, unless its target takes the place of a step. */
+  #step: BegunStep | null = null;
+  #committed: Promise<void> | null = null;
+  /** The task run that did the work. */
+  #origin: string;
   /** Begin and end of each attempt; the end of the latest is null until another attempt follows. */
   readonly #times: [fromUs: number, toUs: number | null][] = [];
 
-  constructor({ run, task }: Scope, definition: TaskDefinition, id: string, dynamicKey: string, bound: Gate | undefined) {
+  constructor(scope: Scope, definition: TaskDefinition, id: string, dynamicKey: string, bound: Gate | undefined) {
+    const { run, task } = scope;
+    this.#scope = scope;
     this.#run = run;
     this.#callerSignal = task?.signal ?? run.controller.signal;
     this.#definition = definition;
     this.id = id;
+    this.#origin = id;
     this.dynamicKey = dynamicKey;
     this.#gates = [gateOf(run, definition), bound].filter((gate) => gate !== undefined);
+  }
+
+  /** Reports the task run, Pending. */
+  create(args: readonly unknown[]): void {
+    const { name } = this.#definition;
+    this.#created = true;
+    if (this.#run.ended) return;
+    this.#run.report({
+      kind: "task_run_created",
+      external_id: this.id,
+      name,
+      task_key: name,
+      dynamic_key: this.dynamicKey,
+      parents: parentsOf(args),
+    });
+    this.move("Pending");
   }
 
   move(type: StateType, name: string = type, message: string | null = null, more: Record<string, unknown> = {}): State {
@@ -82,13 +130,18 @@ class TaskExecution {
 
   async execute(args: readonly unknown[]): Promise<unknown> {
     const unfollow = follow(this.controller, this.#callerSignal);
+    const leave = this.#run.durable?.enter();
     try {
       const value = await this.#finish(args);
-      rememberOrigin(value, [this.id]);
+      if (this.#committed !== null) await untilAborted(this.#run.controller.signal, this.#committed);
+      rememberOrigin(value, [this.#origin]);
       return value;
     } catch (error) {
-      throw await this.#fail(error);
+      // After the Completed state only the commit of the result can fail.
+      throw this.#committed === null ? await this.#fail(error, args) : error;
     } finally {
+      this.#step?.ended();
+      leave?.();
       unfollow();
     }
   }
@@ -99,6 +152,12 @@ class TaskExecution {
     const resolved = resolveArguments(args);
     const values =
       resolved instanceof Promise ? await untilAborted(this.controller.signal, resolved.catch(asUpstreamFailed)) : resolved;
+    const { durable } = this.#run;
+    if (durable !== null) {
+      const stored = await this.#findStep(durable, values);
+      if (stored !== null) return this.#replay(stored, args);
+      if (!this.#created) this.create(args);
+    }
     const target = this.#targetFor(values);
     if (target !== null && (await target.exists())) {
       this.move("Completed", "Skipped", "its output exists");
@@ -108,28 +167,74 @@ class TaskExecution {
     const cached =
       key === null ? undefined : await readResult(this.#run.home, this.#definition.name, key, this.#run.clock.nowUs());
     if (cached !== undefined) {
+      const result = await this.#storable(cached.value);
       this.move("Completed", "Cached", `cache key ${key}`);
+      this.#commit(result);
       return cached.value;
     }
     const value = await this.#attempts(values);
     if (key !== null) await this.#writeCache(key, value);
+    const result = this.#step === null ? null : await this.#storable(value);
     const state = this.move("Completed");
-    await this.#callHook(state);
+    this.#commit(result);
+    await this.#callStateHook(state);
     return target ?? value;
   }
 
+  /** How this call ended earlier, in a durable run; null if it is to be made. */
+  async #findStep(durable: DurableRun, values: readonly unknown[]): Promise<StoredOutcome | null> {
+    const { name, options } = this.#definition;
+    // The target of a task lasts as a stored result does.
+    if (options.output !== undefined) return null;
+    const key = typeof options.key === "function" ? options.key(...(values as never[])) : options.key;
+    const caller = this.#scope.caller ?? durable.root;
+    const identity = key === undefined ? numberedCall(caller, name, values, `task "${name}"`) : keyedCall(caller, name, key);
+    const call = { ...identity, name, onChange: options.onChange ?? "run" };
+    this.#step = { call, ended: await durable.steps.begin(call) };
+    return await durable.steps.find(call);
+  }
+
+  /** The stored outcome. The task run of the same run is its record; in a later run of the lineage the record is Cached. */
+  #replay(stored: StoredOutcome, args: readonly unknown[]): unknown {
+    const { taskRun, runId } = stored;
+    const isOwn = runId === this.#run.id && !this.#created;
+    if (isOwn && taskRun !== null) {
+      this.adopted(taskRun);
+      this.#origin = taskRun;
+    }
+    if ("thrown" in stored) throw new ReplayedFailure(isOwn, { cause: stored.thrown });
+    if (isOwn) return stored.value;
+    if (!this.#created) this.create(args);
+    this.move("Completed", "Cached", `done in run ${runId}`, { step: { run_id: runId, task_run: taskRun } });
+    return stored.value;
+  }
+
+  async #storable(value: unknown): Promise<StorableResult | null> {
+    return this.#step === null || this.#run.durable === null ? null : await this.#run.durable.steps.prepare(value);
+  }
+
+  /** Reports the result as that of a step, in the report of the Completed state. */
+  #commit(result: StorableResult | null): void {
+    if (result === null || this.#step === null || this.#run.durable === null || this.#run.ended) return;
+    this.#committed = this.#run.durable.steps.commit(this.#step.call, this.id, result);
+    this.#committed.catch(() => undefined);
+  }
+
   /** Records the failed, cancelled or paused end of the task run; returns the rejection of its promise. */
-  async #fail(error: unknown): Promise<unknown> {
+  async #fail(error: unknown, args: readonly unknown[]): Promise<unknown> {
+    if (error instanceof ReplayedFailure && error.isOwn) return error.cause;
+    if (!this.#created) this.create(args);
     const { signal } = this.controller;
     if (signal.aborted) {
       const reason = signal.reason as unknown;
       const state = this.move("Cancelled", "Cancelled", reason instanceof Error ? reason.message : String(reason));
       // A task run ended by a pause is called again with the answer, so its hook is not called.
-      if (!isPaused(reason)) await this.#callHook(state);
+      if (!isPaused(reason)) await this.#callStateHook(state);
       return reason;
     }
     const upstream = error instanceof UpstreamFailed;
-    const thrown = upstream ? error.cause : error;
+    const replayed = error instanceof ReplayedFailure;
+    const thrown = upstream || replayed ? error.cause : error;
     const failure = describeFailure(thrown);
     const { message, exception, traceback } = failure;
     if (this.#times.length > 0) {
@@ -137,8 +242,17 @@ class TaskExecution {
     }
     const name = thrown instanceof TimedOut && !upstream ? "TimedOut" : "Failed";
     const text = upstream ? `upstream task failed: ${message}` : name === "TimedOut" ? (thrown as TimedOut).message : message;
-    await this.#callHook(this.move("Failed", name, text, { exception, traceback }));
+    const state = this.move("Failed", name, text, { exception, traceback });
+    if (replayed) return thrown;
+    await this.#commitFailure(thrown);
+    await this.#callStateHook(state);
     return thrown;
+  }
+
+  async #commitFailure(thrown: unknown): Promise<void> {
+    const [step, { durable, controller, ended }] = [this.#step, this.#run];
+    if (step === null || durable === null || ended || thrown instanceof StepChangedError) return;
+    await untilAborted(controller.signal, durable.steps.commitFailure(step.call, this.id, thrown)).catch(() => undefined);
   }
 
   async #attempts(values: readonly unknown[]): Promise<unknown> {
@@ -193,7 +307,8 @@ class TaskExecution {
         ? undefined
         : this.#run.clock.after(timeoutSeconds * 1000, () => controller.abort(new TimedOut(timeoutSeconds)));
     const task = { externalId: this.id, name, dynamicKey: this.dynamicKey, signal: controller.signal };
-    const body = shared.scope.run({ run: this.#run, task }, async () => fn(...values));
+    const caller = this.#step === null ? {} : { caller: callerOf(this.#step.call) };
+    const body = shared.scope.run({ run: this.#run, task, ...caller }, async () => fn(...values));
     trackBody(this.#run, body);
     try {
       return await untilAborted(controller.signal, body);
@@ -227,10 +342,10 @@ class TaskExecution {
     }
   }
 
-  async #callHook(state: State): Promise<void> {
+  async #callStateHook(state: State): Promise<void> {
     const hook = hookFor(this.#definition.options.hooks, state.type);
     if (hook === undefined) return;
-    await callHook(hook, this.#run, { id: this.id, name: this.#definition.name, dynamicKey: this.dynamicKey }, state);
+    await callStateHook(hook, this.#run, { id: this.id, name: this.#definition.name, dynamicKey: this.dynamicKey }, state);
   }
 }
 
@@ -244,10 +359,11 @@ export function trackBody(run: ActiveRun, body: Promise<unknown>): void {
 }
 
 function gateOf(run: ActiveRun, definition: TaskDefinition): Gate | undefined {
-  const places = definition.options.concurrency;
+  const declared = definition.declared ?? definition;
+  const places = declared.options.concurrency;
   if (places === undefined) return undefined;
-  const gate = run.gates.get(definition) ?? new Gate(places);
-  run.gates.set(definition, gate);
+  const gate = run.gates.get(declared) ?? new Gate(places);
+  run.gates.set(declared, gate);
   return gate;
 }
 

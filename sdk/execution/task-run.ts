@@ -7,9 +7,9 @@ import { Cancelled } from "./failure.ts";
  */
 export class TaskRun<T> implements Promise<T> {
   /** UUID of the task run (`external_id` over the wire). */
-  readonly id: string;
+  id: string;
   readonly name: string;
-  /** The task's name and a counter within the run: "add-0". */
+  /** The task's name with a number within the run, "add-0", or with the label of the call. */
   readonly dynamicKey: string;
   readonly #promise: Promise<T>;
   readonly #controller: AbortController;
@@ -54,6 +54,11 @@ export class TaskRun<T> implements Promise<T> {
 
   get [Symbol.toStringTag](): string {
     return "TaskRun";
+  }
+
+  /** @internal The task run that did the work earlier in this run. */
+  adopt(id: string): void {
+    this.id = id;
   }
 
   /** @internal Resolves when the task run has ended in any state. */

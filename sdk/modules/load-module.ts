@@ -8,6 +8,7 @@ import { type RouteDefinition, routeOf } from "../define/routes/route.ts";
 import { type RuleDefinition, ruleOf } from "../define/rules/rule.ts";
 import { shared } from "../execution/shared-state.ts";
 import { type ImportFailure, importFailure, noteLoads } from "./import-failure.ts";
+import { isJobsFile, offerJobs } from "./jobs-module.ts";
 import {
   type Registration,
   type RouteRegistration,
@@ -61,12 +62,14 @@ export async function loadModule(sourceDir: string, module: string): Promise<Loa
   const path = module.split(sep).join("/");
   shared.served = true;
   shared.suppressed = "flow files are only imported here";
+  const isJobs = isJobsFile(path);
   offerOwnPackage();
+  if (isJobs) offerJobs();
   noteLoads();
   try {
     const url = pathToFileURL(resolve(directory, path)).href;
     const { value, notes } = await withNotes(async () => (await import(url)) as Record<string, unknown>);
-    const exported = readExports(value, directory, path);
+    const exported = readExports(isJobs ? (value["default"] as Record<string, unknown>) : value, directory, path);
     return { ...exported, error: null, warnings: [...notes.warnings, ...withoutUse(value, exported, notes.flows)] };
   } catch (error) {
     return { flows: [], rules: [], routes: [], ...importFailure(error, directory) };

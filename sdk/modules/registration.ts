@@ -55,8 +55,10 @@ export interface RouteRegistration {
   path: string;
   module: string;
   limit_ms: number;
+  /** Served without the token: an incoming hook. */
+  public: boolean;
 }
 
-export function routeRegistrationOf({ method, path, limitMs }: RouteDefinition, module: string): RouteRegistration {
-  return { method, path, module, limit_ms: limitMs };
+export function routeRegistrationOf({ method, path, limitMs, hook }: RouteDefinition, module: string): RouteRegistration {
+  return { method, path, module, limit_ms: limitMs, public: hook !== null };
 }

@@ -4,21 +4,15 @@ import { syncBuiltinESMExports } from "node:module";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause, setImmediate as served } from "node:timers/promises";
 import { uuidv7 } from "uuidv7";
 import { RUN_MARK } from "#system/run-processes";
 import { currentScope, type Scope } from "../execution/active-run.ts";
 import type { Gauges } from "../execution/gauges.ts";
+import { shared } from "../execution/shared-state.ts";
+import { ChildOutput } from "./child-output.ts";
 import type { StreamName } from "./printed-lines.ts";
 
 const FOLLOWED = Symbol.for("millrace.children");
-
-/**
- * After a child has ended, its output counts as complete after this much silence, even if a background process keeps the pipe
- * open.
- */
-const QUIET_MS = 100;
-const QUIET_LOOKS_MAX = 10;
 
 const READ_BYTES = 65_536;
 
@@ -42,6 +36,7 @@ export function followChildren(following: ChildFollowing): void {
   const prototype = ChildProcess.prototype as unknown as { [FOLLOWED]?: true; spawn(options: StartOptions): number };
   if (prototype[FOLLOWED] === true) return;
   prototype[FOLLOWED] = true;
+  shared.gauges = following.gauges;
   const { spawn } = prototype;
   // Every asynchronous way to start a child calls this method: spawn, exec, execFile and fork.
   prototype.spawn = function (this: ChildProcess, options: StartOptions): number {
@@ -89,29 +84,15 @@ function takeOutput(child: ChildProcess, at: number, scope: Scope, name: StreamN
   if (at === 2) child.stderr = null;
   const { run } = scope;
   const lines = run.printed.open(scope, name);
-  let open = true;
-  let bytes = 0;
-  stream.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
+  const output = new ChildOutput(stream, gauges, (chunk) => {
     // After the end of the run the output goes where the child would have written without capture.
     if (run.ended) process[name].write(chunk);
     else lines.write(chunk);
-    if (gauges?.behind !== true) return;
-    stream.pause();
-    void gauges.caughtUp().then(() => stream.resume());
   });
-  stream.on("error", () => undefined);
-  stream.once("close", () => {
-    open = false;
-    run.printed.close(lines);
-  });
+  stream.once("close", () => run.printed.close(lines));
   const complete = async (): Promise<void> => {
-    for (let look = 0, seen = -1; open && bytes !== seen && look < QUIET_LOOKS_MAX; look += 1) {
-      seen = stream.isPaused() ? -1 : bytes;
-      await pause(QUIET_MS);
-      await served();
-    }
-    if (!open) return;
+    await output.complete();
+    if (!output.open) return;
     // The child's own "close" waits for its pipes, but would not have waited for inherited streams.
     stream.emit("close");
     stream.removeAllListeners("close");

@@ -1,6 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 import type { Scope } from "../execution/active-run.ts";
 import { LINE_CHARS_MAX, writeLog } from "../execution/run-log.ts";
+import type { SecretMask } from "../execution/secret-mask.ts";
 
 /** The standard streams, with the level of their log lines. */
 export const STREAM_LEVELS = { stdout: 20, stderr: 30 } as const;
@@ -13,10 +14,13 @@ export type StreamName = keyof typeof STREAM_LEVELS;
  */
 export class PrintedLines {
   readonly #line: (text: string) => void;
+  readonly #secrets: Pick<SecretMask, "longest" | "mask"> | null;
   readonly #decoder = new StringDecoder("utf8");
   #rest = "";
 
-  constructor(line: (text: string) => void) {
+  /** @param secrets are masked where a line is split: `line` could not recognise the halves of one */
+  constructor(line: (text: string) => void, secrets: Pick<SecretMask, "longest" | "mask"> | null = null) {
+    this.#secrets = secrets;
     this.#line = line;
   }
 
@@ -35,13 +39,23 @@ export class PrintedLines {
     const lines = (this.#rest + text).split("\n");
     this.#rest = visible(lines.pop() ?? "");
     for (const line of lines) this.#emit(line);
-    while (this.#rest.length > LINE_CHARS_MAX) this.#rest = this.#emitPiece(this.#rest);
+    // A secret that begins before the end of a piece has arrived whole.
+    while (this.#rest.length > LINE_CHARS_MAX + this.#secretChars) this.#rest = this.#emitPiece(this.#masked(this.#rest));
   }
 
   #emit(line: string): void {
     let rest = visible(line.endsWith("\r") ? line.slice(0, -1) : line);
+    if (rest.length > LINE_CHARS_MAX) rest = this.#masked(rest);
     while (rest.length > LINE_CHARS_MAX) rest = this.#emitPiece(rest);
     this.#line(rest);
+  }
+
+  get #secretChars(): number {
+    return this.#secrets?.longest ?? 0;
+  }
+
+  #masked(text: string): string {
+    return this.#secrets?.mask(text) ?? text;
   }
 
   /** Emits a piece and returns the rest of the text. */
@@ -73,7 +87,10 @@ export class PrintedOutput {
   /** A further source, such as a child process. */
   open({ run, task }: Scope, name: StreamName): PrintedLines {
     const taskRunId = task?.externalId ?? null;
-    const lines = new PrintedLines((text) => writeLog(run, taskRunId, STREAM_LEVELS[name], `millrace.${name}`, text));
+    const lines = new PrintedLines(
+      (text) => writeLog(run, taskRunId, STREAM_LEVELS[name], `millrace.${name}`, text),
+      run.secrets,
+    );
     this.#open.add(lines);
     return lines;
   }

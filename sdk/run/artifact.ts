@@ -4,6 +4,7 @@ import type { ArtifactKind } from "#protocol/records/artifact";
 import { checkArtifactData } from "#protocol/records/artifact-data";
 import { currentScope, type Scope } from "../execution/active-run.ts";
 
+/** Options of every artifact. */
 export interface ArtifactOptions {
   /** Groups artifacts across runs: all artifacts under one key form a history. */
   key?: string;
@@ -11,15 +12,18 @@ export interface ArtifactOptions {
   run?: number;
 }
 
+/** Options of `artifact.table`. */
 export interface TableOptions extends ArtifactOptions {
   /** Column names; required if rows are arrays. Default: the rows' keys in order of appearance. */
   columns?: readonly string[];
 }
 
+/** Options of `artifact.progress`. */
 export interface ProgressOptions extends ArtifactOptions {
   label?: string;
 }
 
+/** Options of `artifact.image`. */
 export interface ImageOptions extends ArtifactOptions {
   /** Media type of image bytes. Default image/png. */
   mediaType?: string;

@@ -9,12 +9,26 @@ export interface CurrentRun {
   readonly project: string;
   readonly flow: string;
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** 1 for the first attempt; retries count up. */
+  /** 1 for the first attempt; retries and reruns after a crash count up. */
   readonly attempt: number;
+  /**
+   * For a run of a schedule: the time of the fire that the run is for, not the time at which it began; null for other runs. Crash
+   * reruns and retries of the run keep it.
+   */
+  readonly fireTime: Date | null;
+  /** The schedule that created the run or the run that it repeats; its key is null where it has none, or was deleted. */
+  readonly schedule: { readonly id: number; readonly key: string | null } | null;
+  /** "client", "schedule", "catchup", "rule:7", "backfill:7", "run:7", "crash:7", "retry:7", "mcp:NAME", or a text of the client. */
+  readonly createdBy: string;
+  /** Tags of the run, those of its flow included. */
+  readonly tags: readonly string[];
+  /** Of durable runs and of children: the id of the first run of the chain of crash reruns, which all of them share; else null. */
+  readonly lineage: number | null;
   /** Aborts when the run is cancelled or its time limit passes; inside a task, also with that task run. */
   readonly signal: AbortSignal;
 }
 
+/** The run around the call: its ids, parameters, origin and attempt. */
 export const run: CurrentRun = {
   get id() {
     return requireScope("run.id").run.id;
@@ -35,7 +49,24 @@ export const run: CurrentRun = {
     return requireScope("run.parameters").run.parameters;
   },
   get attempt() {
-    return requireScope("run.attempt").run.attempt;
+    const { run: active } = requireScope("run.attempt");
+    return active.origin.attemptsBefore + active.attempt;
+  },
+  get fireTime() {
+    const { fireTimeUs } = requireScope("run.fireTime").run.origin;
+    return fireTimeUs === null ? null : new Date(fireTimeUs / 1000);
+  },
+  get schedule() {
+    return requireScope("run.schedule").run.origin.schedule;
+  },
+  get createdBy() {
+    return requireScope("run.createdBy").run.origin.createdBy;
+  },
+  get tags() {
+    return requireScope("run.tags").run.origin.tags;
+  },
+  get lineage() {
+    return requireScope("run.lineage").run.origin.lineage;
   },
   get signal() {
     requireScope("run.signal");

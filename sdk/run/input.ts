@@ -1,8 +1,12 @@
 import type { ParametersOf } from "../define/flow.ts";
 import { ParameterChecker, ParameterError } from "../define/parameters.ts";
 import { refuseValidator } from "../define/standard-schema.ts";
-import { requireScope } from "../execution/active-run.ts";
+import { askDurably, type InputOptions } from "../durable/ask.ts";
+import { never } from "../durable/suspension.ts";
+import { needsDurable } from "../durable/wait-call.ts";
+import { isLeftBehind, requireScope } from "../execution/active-run.ts";
 import { writeLog } from "../execution/run-log.ts";
+import type { Asked } from "./questions.ts";
 
 const WARNING = 30;
 
@@ -10,14 +14,25 @@ const WARNING = 30;
  * Asks a person, and returns the answer. Until the answer is given the run is Paused: its engine and its resources are free,
  * and the pause outlives restarts. With the answer the flow starts again from its top, where the n-th call takes the n-th
  * answer. Code before a question therefore runs again: keep results with the task option `cache` where that matters, and ask
- * questions in the same order each time.
+ * questions in the same order each time. In a durable flow, steps keep their results and a question is recognised by its prompt
+ * or key; ask it in the function of the flow.
  * @param schema of the answer, a typebox schema or JSON Schema; an answer that does not fit is logged, and the question is
  * asked again
- * @throws Paused to leave the function; clean up in `finally`. Error outside a run.
+ * @param options for a durable flow: `key`, `timeout`, and the `default` that is the answer once the timeout has passed
+ * @throws Paused to leave the function; clean up in `finally`. In a durable flow WaitTimeout instead. Error outside a run.
  */
-export function waitForInput<Schema extends object>(prompt: string, schema: Schema): Promise<ParametersOf<Schema>>;
-export function waitForInput(prompt: string): Promise<unknown>;
-export function waitForInput(prompt: string, schema?: object): Promise<unknown> {
+export function waitForInput<Schema extends object, Default = never>(
+  prompt: string,
+  schema: Schema,
+  options?: InputOptions<Default>,
+): Promise<ParametersOf<Schema> | Default>;
+export function waitForInput<Default = never>(
+  prompt: string,
+  schema?: undefined,
+  options?: InputOptions<Default>,
+): Promise<unknown>;
+export function waitForInput(prompt: string, schema?: object, options: InputOptions<unknown> = {}): Promise<unknown> {
+  if (isLeftBehind()) return never();
   const { run, task } = requireScope("waitForInput()");
   if (typeof prompt !== "string" || prompt.trim() === "") {
     throw new TypeError("waitForInput() needs a text to ask with: waitForInput(prompt, schema?)");
@@ -26,7 +41,7 @@ export function waitForInput(prompt: string, schema?: object): Promise<unknown> 
   if (schema !== undefined) refuseValidator(schema, "the schema of waitForInput()");
   const plain = schema === undefined ? null : (JSON.parse(JSON.stringify(schema)) as Record<string, unknown>);
   const checker = plain === null ? null : checkerOf(plain);
-  return run.questions.ask({
+  const asked: Asked = {
     prompt,
     schema: plain,
     ...(plain === null ? {} : { answer_checked: true }),
@@ -42,7 +57,11 @@ export function waitForInput(prompt: string, schema?: object): Promise<unknown> 
         return null;
       }
     },
-  });
+  };
+  if (run.durable !== null) return askDurably(asked, options);
+  const [option] = Object.keys(options);
+  if (option !== undefined) throw needsDurable(`the option ${option} of waitForInput()`, run.flow);
+  return run.questions.ask(asked);
 }
 
 /** Checks and converts an answer like a parameter, because people type answers too. */

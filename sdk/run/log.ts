@@ -1,6 +1,7 @@
 import { formatWithOptions } from "node:util";
 import { currentScope } from "../execution/active-run.ts";
 import { writeLog } from "../execution/run-log.ts";
+import { fieldsText, type LogFields, noMask } from "./log-fields.ts";
 
 /** Levels over the wire. */
 const LEVEL = { debug: 10, info: 20, warning: 30, error: 40 } as const;
@@ -17,25 +18,35 @@ export interface Log {
   info(...values: unknown[]): void;
   warning(...values: unknown[]): void;
   error(...values: unknown[]): void;
+  /** A log whose lines end with these fields as `key=value`: `log.with({ day, rows }).info("loaded")`. */
+  with(fields: LogFields): Log;
 }
 
-export const log: Log = {
-  debug: (...values) => write("debug", values),
-  info: (...values) => write("info", values),
-  warning: (...values) => write("warning", values),
-  error: (...values) => write("error", values),
-};
+/** Writes lines to the log of the current run or task run; outside a run to the console. */
+export const log: Log = logWith({});
+
+function logWith(fields: LogFields): Log {
+  return {
+    debug: (...values) => write("debug", values, fields),
+    info: (...values) => write("info", values, fields),
+    warning: (...values) => write("warning", values, fields),
+    error: (...values) => write("error", values, fields),
+    with: (more) => logWith({ ...fields, ...more }),
+  };
+}
 
 /** The text of console-like arguments. */
 export function formatValues(values: unknown[]): string {
   return formatWithOptions(FORMAT, ...values);
 }
 
-function write(level: keyof typeof LEVEL, values: unknown[]): void {
+function write(level: keyof typeof LEVEL, values: unknown[], fields: LogFields): void {
   const scope = currentScope();
   if (scope === undefined) {
-    console[level === "warning" ? "warn" : level](...values);
+    const text = fieldsText(fields, noMask);
+    console[level === "warning" ? "warn" : level](...(text === "" ? values : [formatValues(values) + text]));
     return;
   }
-  writeLog(scope.run, scope.task?.externalId ?? null, LEVEL[level], "millrace.run", formatValues(values));
+  const text = formatValues(values) + fieldsText(fields, (each) => scope.run.secrets.mask(each));
+  writeLog(scope.run, scope.task?.externalId ?? null, LEVEL[level], "millrace.run", text);
 }

@@ -5,6 +5,7 @@ import { openText, parseKey, SECRET_KEY_FILE } from "#protocol/values/sealed-tex
 import { MillraceError } from "../client/error.ts";
 import type { Millrace } from "../client/index.ts";
 
+/** Options of `variable.set`. */
 export interface SetVariableOptions {
   /** Encrypted at rest and masked wherever it is shown. Default: as before, else false. */
   secret?: boolean;
@@ -13,7 +14,7 @@ export interface SetVariableOptions {
 
 export interface VariableStore {
   /** The value, boxed because null is a value; null if there is no such variable. */
-  get(name: string): Promise<{ value: unknown } | null>;
+  get(name: string): Promise<{ value: unknown; secret?: boolean } | null>;
   set(name: string, value: unknown, options: SetVariableOptions): Promise<void>;
   /** False if there was none. */
   remove(name: string): Promise<boolean>;
@@ -36,11 +37,12 @@ export class ServerVariables implements VariableStore {
     this.#ask = ask;
   }
 
-  async get(name: string): Promise<{ value: unknown } | null> {
+  async get(name: string): Promise<{ value: unknown; secret: boolean } | null> {
     const client = await this.#client();
     const found = await this.#ask(() => orMissing(client.variables.get(name, { raw: true })));
     if (found === null) return null;
-    return { value: found.secret ? this.#open(name, found.raw) : found.value };
+    const { secret } = found;
+    return { value: secret ? this.#open(name, found.raw) : found.value, secret };
   }
 
   async set(name: string, value: unknown, options: SetVariableOptions): Promise<void> {

@@ -19,6 +19,7 @@ export const variable = {
    */
   async set(name: string, value: unknown, options: SetVariableOptions = {}): Promise<void> {
     if (JSON.stringify(value) === undefined) throw new TypeError(`the value of variable "${name}" has no JSON form`);
+    if (options.secret === true) currentScope()?.run.secrets.add(value);
     await store().set(name, value, options);
   },
 
@@ -32,6 +33,7 @@ async function get<Value = unknown>(name: string): Promise<Value | undefined>;
 async function get<Value>(name: string, fallback: Value): Promise<Value>;
 async function get(name: string, fallback?: unknown): Promise<unknown> {
   const found = await store().get(name);
+  if (found?.secret === true) currentScope()?.run.secrets.add(found.value);
   return found === null ? fallback : found.value;
 }
 

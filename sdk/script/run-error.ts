@@ -7,7 +7,7 @@ export class RunError extends Error {
   /** The run's state: Failed, Cancelled, Crashed or Paused, or a sub-state of these. */
   readonly state: string;
 
-  constructor({ id, name, state }: Run, cause?: unknown) {
+  constructor({ id, name, state }: Pick<Run, "id" | "name" | "state">, cause?: unknown) {
     const advice = state.type === "Paused" ? `; answer it under a server: millrace runs input ${id}` : "";
     super(`run ${id} (${name}) is ${state.name}${state.message === null ? "" : `: ${state.message}`}${advice}`, { cause });
     this.runId = id;

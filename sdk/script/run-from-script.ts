@@ -1,12 +1,12 @@
 /** A flow called in a script: a run of its own. */
-import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { CreateRun, Millrace, Run } from "../client/index.ts";
 import type { FlowDefinition } from "../define/flow.ts";
-import { type Registration, registrationOf } from "../modules/registration.ts";
+import type { StartOptions } from "../execution/started-run.ts";
 import { servedElsewhere } from "../modules/served-elsewhere.ts";
 import { executeHere } from "./execute-here.ts";
 import { followRun } from "./follow-run.ts";
 import { withHomeServer } from "./home-server.ts";
+import { placeOf } from "./place-of.ts";
 import { RunError } from "./run-error.ts";
 
 /**
@@ -14,7 +14,11 @@ import { RunError } from "./run-error.ts";
  * @returns the function's return value: the value itself, or its JSON form if an engine executed the run
  * @throws ParameterError before anything is stored; RunError for every end but Completed
  */
-export async function runFromScript(definition: FlowDefinition, parameters: Record<string, unknown>): Promise<unknown> {
+export async function runFromScript(
+  definition: FlowDefinition,
+  parameters: Record<string, unknown>,
+  { name, tags, idempotencyKey, signal }: StartOptions = {},
+): Promise<unknown> {
   await definition.checker.prepare(parameters);
   return await withHomeServer(async ({ client, local }) => {
     const served = local === null ? (await client.server()).served_dir : null;
@@ -22,11 +26,13 @@ export async function runFromScript(definition: FlowDefinition, parameters: Reco
     const refused = local === null ? await servedElsewhere(client, registration) : null;
     if (refused !== null) throw new Error(refused);
     // The option types of SDK and protocol describe the same record.
-    const created = await client.runs.create({ ...registration, parameters, created_by: "script" } as CreateRun);
+    const run = { ...registration, name, tags, parameters, created_by: "script" } as CreateRun;
+    const created = await client.runs.create(run, { idempotencyKey, signal });
     const stop = cancelOnInterrupt(client, created.id);
     try {
       if (local === null) return await resultOf(created, client);
-      return await executeHere({ client, send: local, definition, registration, run: created });
+      const registrationOfChild = (child: FlowDefinition) => placeOf(child, served);
+      return await executeHere({ client, send: local, definition, registrationOf: registrationOfChild, run: created });
     } finally {
       stop();
     }
@@ -37,16 +43,6 @@ async function resultOf({ id }: Run, client: Millrace): Promise<unknown> {
   const { run, result } = await followRun(client, id);
   if (run.state.type === "Completed") return result;
   throw new RunError(run);
-}
-
-/** The place where engines find the flow. Inside a directory that a server serves, the flow belongs to that directory. */
-function placeOf(definition: FlowDefinition, served: string | null): Registration {
-  const file = definition.file ?? resolve(process.argv[1] ?? "script");
-  const inside = served === null ? "" : relative(served, file);
-  const isServed = served !== null && inside !== "" && !inside.startsWith("..") && !isAbsolute(inside);
-  const sourceDir = isServed ? served : dirname(file);
-  const module = isServed ? inside.split(sep).join("/") : basename(file);
-  return registrationOf(definition, sourceDir, module);
 }
 
 /** The first Ctrl-C cancels the run, the second ends the script. */

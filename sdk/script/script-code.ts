@@ -1,5 +1,6 @@
 import type { State } from "#protocol/records/state";
 import type { Millrace } from "../client/index.ts";
+import type { ChildrenHere } from "../durable/durable-services.ts";
 import { FlowCalls } from "../engine/flow-calls.ts";
 import type { CodeKeeper, CodePlace, Ended, FlowFacts, RunFacts, RunNews } from "../engine/user-thread-api.ts";
 import type { AttemptOutcome } from "../execution/attempt.ts";
@@ -23,12 +24,12 @@ export class ScriptCode implements CodeKeeper, CodePlace {
   #onItems: (items: ReportItem[]) => void = () => undefined;
   #settle: (news: RunNews) => void = () => undefined;
 
-  constructor(flow: LoadedFlow, home: string, client: Millrace) {
+  constructor(flow: LoadedFlow, home: string, client: Millrace, children: ChildrenHere) {
     const { module } = flow.registration;
     const post = (news: readonly RunNews[]): void => {
       for (const each of news) this.#take(each);
     };
-    this.#calls = new FlowCalls([flow], { module, home, connect: () => Promise.resolve(client), post });
+    this.#calls = new FlowCalls([flow], { module, home, children, connect: () => Promise.resolve(client), post });
   }
 
   get thread(): CodePlace {
@@ -52,6 +53,10 @@ export class ScriptCode implements CodeKeeper, CodePlace {
 
   stop(run: number, seconds: number | null): void {
     this.#calls.take([{ kind: "stop", run, seconds }]);
+  }
+
+  stored(run: number, identities: string[], error: string | null): void {
+    this.#calls.take([{ kind: "stored", run, identities, error }]);
   }
 
   abandon(run: number): void {

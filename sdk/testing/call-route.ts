@@ -21,6 +21,35 @@ export async function callRoute<Parameters>(
   return responseOf(await definition.handler(request, { params, signal: request.signal }));
 }
 
+/** What a delivery brings beside its payload. */
+export interface TestDelivery {
+  id?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Calls the function of a hook in this process, as the server would for a verified delivery with this payload, and resolves to
+ * the answer. No signature is needed: the way to verify is not called.
+ * @param path with its query, for example "/hooks/github"
+ * @throws TypeError when `hook` was not made by hook(), does not match this path, or returns an invalid answer; errors of the
+ * function
+ */
+export async function callHook<Parameters>(
+  hook: RouteHandler<Parameters>,
+  path: string,
+  payload: unknown,
+  { id = "delivery", headers }: TestDelivery = {},
+): Promise<Response> {
+  const definition = routeOf(hook);
+  if (definition?.hook == null) throw new TypeError("callHook() takes what hook() returned");
+  const { pathname } = new URL(path, "http://127.0.0.1:4270");
+  const params = parametersIn(definition.path, pathname);
+  if (params === null) throw new TypeError(`${path} is not served by hook ${definition.path}`);
+  const rawBody = Buffer.from(typeof payload === "string" ? payload : JSON.stringify(payload));
+  const { signal } = new AbortController();
+  return responseOf(await definition.hook(payload, { params, signal, id, headers: new Headers(headers), rawBody }));
+}
+
 /** The decoded values of a path's parameters; null for a path that does not match. */
 function parametersIn(declared: string, path: string): Record<string, string> | null {
   const segments = declared.split("/");

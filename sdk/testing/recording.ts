@@ -14,6 +14,7 @@ export interface RecordedTaskRun {
   state: State;
 }
 
+/** An artifact that the run published. */
 export interface RecordedArtifact {
   id: string;
   kind: string;
@@ -23,10 +24,18 @@ export interface RecordedArtifact {
   taskRun: string | null;
 }
 
+/** An event that the run emitted. */
 export interface RecordedEvent {
   name: string;
   payload: unknown;
   taskRun: string | null;
+}
+
+/** A run of its own that the run has started by `flow.start`, `startMany` or `runAndWait`. */
+export interface RecordedStart {
+  flow: string;
+  parameters: Record<string, unknown>;
+  tags: readonly string[];
 }
 
 /** The history of one run, in order. */
@@ -37,6 +46,10 @@ export class Recording<Result = unknown> {
   readonly logs: LogLine[] = [];
   readonly artifacts: RecordedArtifact[] = [];
   readonly events: RecordedEvent[] = [];
+  /** The child runs that the run has waited for, in the order of their ends. */
+  readonly children: Recording[] = [];
+  /** The runs of their own that the run has started, in order, except those that a durable flow calls as children. */
+  readonly started: RecordedStart[] = [];
   /** The variables as of the end of the run. */
   readonly variables = new Map<string, unknown>();
   readonly #byId = new Map<string, RecordedTaskRun>();
@@ -93,6 +106,8 @@ export class Recording<Result = unknown> {
           data: item.data,
           taskRun: this.#keyOf(item.task_run_external_id),
         });
+        return;
+      case "step":
         return;
       default:
         item satisfies never;

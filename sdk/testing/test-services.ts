@@ -1,4 +1,5 @@
 import type { AcquireResponse } from "#protocol/records/lease";
+import type { DurableServices } from "../durable/durable-services.ts";
 import type { RunServices } from "../execution/run-services.ts";
 import type { VariableStore } from "../run/variable-store.ts";
 
@@ -11,11 +12,24 @@ export class TestServices implements RunServices {
   readonly #held = new Map<number, Record<string, number>>();
   readonly #waiting: { resources: Record<string, number>; granted: (lease: number) => void }[] = [];
   #nextLease = 1;
+  readonly #durable: DurableServices;
+  readonly start: RunServices["start"];
 
   /** @param totals of resources; others have a total of 1, as on a server */
-  constructor(variables: Map<string, unknown>, totals: Readonly<Record<string, number>>) {
+  constructor(
+    variables: Map<string, unknown>,
+    totals: Readonly<Record<string, number>>,
+    durable: DurableServices,
+    start: RunServices["start"],
+  ) {
+    this.start = start;
+    this.#durable = durable;
     this.variables = inMemory(variables);
     this.#totals = totals;
+  }
+
+  durable(): DurableServices {
+    return this.#durable;
   }
 
   async answers(): Promise<unknown[]> {

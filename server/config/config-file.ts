@@ -17,6 +17,8 @@ import {
   MAIL_PORT,
   SERVER_KEYS,
   type ServerTable,
+  WEBHOOKS_KEYS,
+  type WebhooksTable,
 } from "./config-keys.ts";
 import { amount, ConfigError, commandWords } from "./config-values.ts";
 
@@ -26,10 +28,12 @@ export interface ConfigFile {
   defaults: DefaultsTable;
   resources: Record<string, number>;
   email: EmailConfig | null;
+  webhooks: WebhooksTable;
   engineCommands: EngineCommand[];
 }
 
-const TABLES = ["server", "defaults", "email", ...Object.keys(FREE_TABLES)];
+/** The jobs are read as a module of flows, with the other files of the folder. */
+const TABLES = ["server", "defaults", "email", "webhooks", "jobs", ...Object.keys(FREE_TABLES)];
 
 /** @throws ConfigError for text that is not TOML and for values of the wrong type. A missing file counts as empty. */
 export function readConfigFile(path: string): { file: ConfigFile; warnings: string[] } {
@@ -57,6 +61,7 @@ export function checkConfig(name: string, document: Record<string, unknown>): { 
       ]),
     ),
     email: Object.hasOwn(document, "email") ? emailOf(name, read("email", EMAIL_KEYS)) : null,
+    webhooks: read("webhooks", WEBHOOKS_KEYS),
     engineCommands: Object.entries(tableOf(name, document, "engines")).map(([pattern, value]) => ({
       pattern,
       command: commandWords(`${name}: [engines] "${pattern}"`, value),

@@ -14,6 +14,7 @@ import {
   durabilityOf,
   flag,
   integer,
+  networkList,
   optionalText,
   PORT_MAX,
   secondsRange,
@@ -37,11 +38,13 @@ export interface ServerTable {
   engineMaxRuns?: number;
   engineSlots?: number;
   maxRunning?: number;
+  parkAfterSecs?: number;
   engineGrowthMb?: number;
   maxExternalEngines?: number;
   maxUnfinishedRuns?: number;
   userCodeHeapMb?: number;
   cancelGraceSecs?: number;
+  drainSecs?: number;
   crashRerunDelaySecs?: [number, number];
   openBrowser?: boolean;
   allowedHosts?: string[];
@@ -108,6 +111,13 @@ export const SERVER_KEYS: Keys<ServerTable> = {
       "Runs that all engines execute at one time, at most, whatever their flow: a cap over what the runs call, which `max_engines` is not, because an engine executes many runs",
     standard: "no cap",
   },
+  parkAfterSecs: {
+    key: "park_after_secs",
+    check: amount,
+    about:
+      "Waits of durable runs and retry delays that are longer leave the engine: the run goes on in any engine when its wait is over",
+    standard: "5",
+  },
   engineGrowthMb: {
     key: "engine_growth_mb",
     check: integer(0),
@@ -139,6 +149,13 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     about:
       "Seconds a cancelled run has to end by itself before its engine is signalled; after twice that time the engine is killed",
     standard: "10",
+  },
+  drainSecs: {
+    key: "drain_secs",
+    check: amount,
+    about:
+      "Seconds that a stop waits for the runs under way, while no run is created or handed out. Without it they go on in their engines and report to the next server, which is not possible in a container that ends",
+    standard: "0",
   },
   crashRerunDelaySecs: {
     key: "crash_rerun_delay_secs",
@@ -234,6 +251,21 @@ export const EMAIL_KEYS: Keys<EmailConfig> = {
   from: { key: "from", check: textValue, about: "Sender address", standard: "needed" },
 };
 
+/** [webhooks]: requests of rules to other servers. */
+export interface WebhooksTable {
+  networks?: string[];
+}
+
+export const WEBHOOKS_KEYS: Keys<WebhooksTable> = {
+  networks: {
+    key: "allow",
+    check: networkList,
+    about:
+      'Networks to which webhooks may go besides this machine and public addresses, for example `["192.168.0.0/16"]`. The metadata addresses of clouds stay refused',
+    standard: "none",
+  },
+};
+
 /** Tables whose keys the user chooses. */
 export const FREE_TABLES = {
   resources:
@@ -246,6 +278,7 @@ export const VARIABLES = {
   MILLRACE_HOME: "Data directory: store, key, discovery file, log (default `~/.millrace`)",
   MILLRACE_HOST: "As `[server] host`",
   MILLRACE_PORT: "As `[server] port`",
+  MILLRACE_ALLOWED_HOSTS: "As `[server] allowed_hosts`, separated by commas",
   MILLRACE_TOKEN: "As `[server] token`; clients and engines send it",
   MILLRACE_SOCKET: "As `[server] socket`, relative to the working directory",
   MILLRACE_TRANSPORT: "As `[server] transport`",

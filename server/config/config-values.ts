@@ -1,4 +1,5 @@
 /** Checks of single configuration values. Each error names the place and the expected value. */
+import { isIP } from "node:net";
 import { TRANSPORTS } from "#gateway/transport/transport";
 
 /** The configuration is not usable. The message is one complete line; the command line exits with 3. */
@@ -19,6 +20,18 @@ export type Durability = (typeof DURABILITIES)[number];
 /** `where` in all functions: the place as shown to the user, for example `millrace.toml: [server] port`. */
 export type Check<T> = (where: string, value: unknown) => T;
 
+/** The JSON Schema of the values that a check accepts, for editors. */
+const SCHEMAS = new WeakMap<Check<never>, object>();
+
+export function schemaOf(check: Check<unknown>): object {
+  return SCHEMAS.get(check as Check<never>) ?? {};
+}
+
+function accepting<T>(schema: object, check: Check<T>): Check<T> {
+  SCHEMAS.set(check as Check<never>, schema);
+  return check;
+}
+
 function refuse(where: string, expected: string, value: unknown): never {
   throw new ConfigError(`${where} must be ${expected}, not ${shown(value)}`);
 }
@@ -32,34 +45,59 @@ function shown(value: unknown): string {
 
 /** A whole number from min to max. */
 export function integer(min: number, max: number = Number.MAX_SAFE_INTEGER): Check<number> {
-  return (where, value) =>
-    typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
-      ? value
-      : refuse(where, `a whole number ${range(min, max)}`, value);
+  return accepting(
+    { type: "integer", minimum: min, ...(max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max }) },
+    (where, value) =>
+      typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
+        ? value
+        : refuse(where, `a whole number ${range(min, max)}`, value),
+  );
 }
 
 /** A number of zero or more, whole or not. */
-export const amount: Check<number> = (where, value) =>
-  typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : refuse(where, "a number of zero or more", value);
+export const amount: Check<number> = accepting({ type: "number", minimum: 0 }, (where, value) =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : refuse(where, "a number of zero or more", value),
+);
 
-export const flag: Check<boolean> = (where, value) =>
-  typeof value === "boolean" ? value : refuse(where, "true or false", value);
+export const flag: Check<boolean> = accepting({ type: "boolean" }, (where, value) =>
+  typeof value === "boolean" ? value : refuse(where, "true or false", value),
+);
 
 /** Text that is not empty. */
-export const textValue: Check<string> = (where, value) =>
-  typeof value === "string" && value !== "" ? value : refuse(where, "a text that is not empty", value);
+export const textValue: Check<string> = accepting({ type: "string", minLength: 1 }, (where, value) =>
+  typeof value === "string" && value !== "" ? value : refuse(where, "a text that is not empty", value),
+);
 
 /** Text; empty text counts as not set. */
-export const optionalText: Check<string | undefined> = (where, value) =>
-  typeof value !== "string" ? refuse(where, "a text", value) : value === "" ? undefined : value;
+export const optionalText: Check<string | undefined> = accepting({ type: "string" }, (where, value) =>
+  typeof value !== "string" ? refuse(where, "a text", value) : value === "" ? undefined : value,
+);
 
-export const textList: Check<string[]> = (where, value) =>
+export const textList: Check<string[]> = accepting({ type: "array", items: { type: "string", minLength: 1 } }, (where, value) =>
   Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "")
     ? value
-    : refuse(where, "a list of texts", value);
+    : refuse(where, "a list of texts", value),
+);
+
+/** Networks in CIDR notation. */
+export const networkList: Check<string[]> = accepting({ type: "array", items: { type: "string" } }, (where, value) =>
+  Array.isArray(value) && value.every(isNetwork)
+    ? value
+    : refuse(where, 'a list of networks such as "192.168.0.0/16" or "fd12:3456::/48"', value),
+);
+
+function isNetwork(value: unknown): value is string {
+  if (typeof value !== "string") return false;
+  const [address = "", prefix = "", ...rest] = value.split("/");
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
+}
 
 function oneOf<T extends string>(choices: readonly T[]): Check<T> {
-  return (where, value) => choices.find((choice) => choice === value) ?? refuse(where, quoted(choices), value);
+  return accepting(
+    { enum: [...choices] },
+    (where, value) => choices.find((choice) => choice === value) ?? refuse(where, quoted(choices), value),
+  );
 }
 
 export const catchupOf = oneOf(CATCHUP_POLICIES);
@@ -68,22 +106,38 @@ export const durabilityOf = oneOf(DURABILITIES);
 export const transportOf = oneOf(TRANSPORTS);
 
 /** One number of seconds, or the shortest and the longest. */
-export const secondsRange: Check<[number, number]> = (where, value) => {
-  if (typeof value === "number" && Number.isFinite(value) && value >= 0) return [value, value];
-  if (Array.isArray(value) && value.length === 2) {
-    const [shortest, longest]: unknown[] = value;
-    if (typeof shortest === "number" && typeof longest === "number" && shortest >= 0 && shortest <= longest) {
-      return [shortest, longest];
+export const secondsRange: Check<[number, number]> = accepting(
+  {
+    anyOf: [
+      { type: "number", minimum: 0 },
+      { type: "array", items: { type: "number", minimum: 0 }, minItems: 2, maxItems: 2 },
+    ],
+  },
+  (where, value) => {
+    if (typeof value === "number" && Number.isFinite(value) && value >= 0) return [value, value];
+    if (Array.isArray(value) && value.length === 2) {
+      const [shortest, longest]: unknown[] = value;
+      if (typeof shortest === "number" && typeof longest === "number" && shortest >= 0 && shortest <= longest) {
+        return [shortest, longest];
+      }
     }
-  }
-  return refuse(where, "a number of seconds, or [shortest, longest]", value);
-};
+    return refuse(where, "a number of seconds, or [shortest, longest]", value);
+  },
+);
 
 /** Program and arguments: a list, or one text that is split at blanks outside quotes. */
-export const commandWords: Check<string[]> = (where, value) => {
-  const words = typeof value === "string" ? splitWords(where, value) : textList(where, value);
-  return words.length > 0 ? words : refuse(where, "a command: a text or a list of texts", value);
-};
+export const commandWords: Check<string[]> = accepting(
+  {
+    anyOf: [
+      { type: "string", minLength: 1 },
+      { type: "array", items: { type: "string", minLength: 1 }, minItems: 1 },
+    ],
+  },
+  (where, value) => {
+    const words = typeof value === "string" ? splitWords(where, value) : textList(where, value);
+    return words.length > 0 ? words : refuse(where, "a command: a text or a list of texts", value);
+  },
+);
 
 function splitWords(where: string, line: string): string[] {
   const words = line.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? [];

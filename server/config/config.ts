@@ -8,6 +8,7 @@
 import { availableParallelism, homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { TransportName } from "#gateway/transport/transport";
+import { PARK_AFTER_SECS_DEFAULT } from "#protocol/limits";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import type { Variable } from "./config-keys.ts";
 import { type Catchup, ConfigError, type Durability, durabilityOf, integerText, PORT_MAX, transportOf } from "./config-values.ts";
@@ -93,6 +94,7 @@ export interface ServerConfig {
   engineSlots: number;
   /** Most runs that engines execute at one time, all flows together; null for no cap. */
   maxRunning: number | null;
+  parkAfterSecs: number;
   /** Growth of an engine's memory in MB after which it is replaced; 0: never. */
   engineGrowthMb: number;
   /** Maximum number of external engines that may poll. */
@@ -120,6 +122,8 @@ export interface ServerConfig {
    * processors.
    */
   threads: "two" | "three";
+  /** Seconds that a stop waits for the runs under way in engines; 0 leaves them to the next server. */
+  drainSecs: number;
   /** Catch-up policy of schedules that set none. */
   catchupDefault: Catchup;
   /** Crash retries of flows that set no number. */
@@ -132,6 +136,8 @@ export interface ServerConfig {
   resources: Record<string, number>;
   /** Mail settings, or null. */
   email: EmailConfig | null;
+  /** Networks in CIDR notation to which webhooks may go besides loopback and public addresses. */
+  webhookNetworks: readonly string[];
   /** The file to which settings changed at run time are written; it may not exist yet. */
   configPath: string;
 }
@@ -147,6 +153,7 @@ export interface ConfigFlags {
   engineMaxRuns?: string | undefined;
   crashRetries?: string | undefined;
   durability?: string | undefined;
+  drain?: string | undefined;
   /** False for --no-engines. */
   engines?: boolean | undefined;
   /** False: no schedule fires. */
@@ -195,7 +202,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     token: text("--token", flags.token) ?? present(env, "MILLRACE_TOKEN") ?? server.token ?? null,
     socket: socketPath(text("--socket", flags.socket) ?? present(env, "MILLRACE_SOCKET"), server.socket, configPath),
     allowAnonymous: flags.allowAnonymous ?? false,
-    allowedHosts: server.allowedHosts ?? [],
+    allowedHosts: listVariable(env, "MILLRACE_ALLOWED_HOSTS") ?? server.allowedHosts ?? [],
     mcpReadOnly: server.mcpReadOnly ?? false,
     engines: flags.engines ?? true,
     schedules: flags.schedules ?? true,
@@ -208,12 +215,14 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
       DEFAULT_ENGINE_MAX_RUNS,
     engineSlots: server.engineSlots ?? DEFAULT_ENGINE_SLOTS,
     maxRunning: server.maxRunning ?? null,
+    parkAfterSecs: server.parkAfterSecs ?? PARK_AFTER_SECS_DEFAULT,
     engineGrowthMb: server.engineGrowthMb ?? DEFAULT_ENGINE_GROWTH_MB,
     maxExternalEngines: server.maxExternalEngines ?? DEFAULT_MAX_EXTERNAL_ENGINES,
     maxUnfinishedRuns: server.maxUnfinishedRuns ?? null,
     engineCommands: file.engineCommands,
     userCodeHeapMb: server.userCodeHeapMb ?? DEFAULT_USER_CODE_HEAP_MB,
     cancelGraceSecs: server.cancelGraceSecs ?? DEFAULT_CANCEL_GRACE_SECS,
+    drainSecs: durationFlag("--drain", flags.drain) ?? server.drainSecs ?? 0,
     crashRerunDelaySecs: server.crashRerunDelaySecs ?? [...DEFAULT_CRASH_RERUN_DELAY_SECS],
     openBrowser: (flags.open ?? true) && !switchedOn(env, "MILLRACE_NO_BROWSER") && (server.openBrowser ?? true),
     threads: server.threads ?? (availableParallelism() > 2 ? "three" : "two"),
@@ -225,6 +234,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     retainRunsDays: defaults.retainRunsDays ?? null,
     resources: file.resources,
     email: file.email,
+    webhookNetworks: file.webhooks.networks ?? [],
     configPath,
   };
 }
@@ -264,9 +274,26 @@ function numberFlag(name: string, value: string | undefined, min: number, max?: 
   return value === undefined ? undefined : integerText(name, value, min, max);
 }
 
+/** Seconds: 90, 90s, 5m or 1h. */
+function durationFlag(name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const [, count, unit = "s"] = /^(\d{1,6})([smh])?$/.exec(value) ?? [];
+  if (count === undefined) throw new ConfigError(`${name} must be a time such as 60s, 5m or 1h, not "${value}"`);
+  return Number(count) * (SECONDS[unit] ?? 1);
+}
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+
 function numberVariable(env: Environment, name: Variable, max: number): number | undefined {
   const value = present(env, name);
   return value === undefined ? undefined : integerText(name, value, 0, max);
+}
+
+function listVariable(env: Environment, name: Variable): string[] | undefined {
+  return present(env, name)
+    ?.split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
 }
 
 function transportVariable(value: string | undefined): TransportName | undefined {

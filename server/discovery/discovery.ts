@@ -8,6 +8,7 @@ import { extname, join, relative, resolve, sep } from "node:path";
 import type { DeclaredRule } from "#actors/rule-engine/rules/register-rules";
 import type { CodeProblem } from "#protocol/records/server";
 import { routeShape } from "#protocol/routes/custom-route";
+import { JOBS_FILE } from "#sdk/modules/jobs-module";
 import { type LoadedFile, recordFile } from "#sdk/modules/loaded-file";
 import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/modules/registration";
 import type { UserCodeChild } from "../user-code/child-process.ts";
@@ -70,6 +71,8 @@ const SUFFIXES = new Set([".ts", ".mts", ".js", ".mjs"]);
 const NOT_A_MODULE = /\.(d|test|spec)\.m?[tj]s$/;
 /** The package's name in quotes, as in an import; scripts may mention the name otherwise. */
 const NAMES_PACKAGE = /["'`]millrace(?:\/[\w-]+)?["'`]/;
+/** Settings without jobs are no module. */
+const NAMES_JOBS = /^\s*\[\s*["']?jobs\b|^\s*jobs\b/m;
 
 /**
  * Searches a directory. Files are imported in the order of their paths; a file that defines nothing for Millrace is skipped.
@@ -172,6 +175,9 @@ export async function findModules(root: string, limits: DiscoveryLimits = DEFAUL
       if (entry.isDirectory()) {
         if (place.depth < limits.depthMax) open.push({ path, depth: place.depth + 1 });
         else found.warnings.push(`${path} is deeper than ${limits.depthMax} below ${root}: not looked into`);
+      } else if (entry.isFile() && entry.name === JOBS_FILE && place.depth === 0) {
+        found.places.push(path);
+        if (NAMES_JOBS.test(await readFile(path, "utf8").catch(() => ""))) found.modules.push(JOBS_FILE);
       } else if (entry.isFile() && SUFFIXES.has(extname(entry.name)) && !NOT_A_MODULE.test(entry.name)) {
         files += 1;
         if (files > limits.filesMax) {
@@ -222,7 +228,7 @@ class Findings {
     const { flows } = this.discovery;
     const earlier = flows.find((known) => known.flow === flow.flow && known.project === flow.project);
     const name = `flow "${flow.project}/${flow.flow}"`;
-    if (earlier !== undefined) return this.#problem(flow.module, "part", `${name} is already exported by ${earlier.module}`);
+    if (earlier !== undefined) return this.#problem(flow.module, "part", alreadyExported(name, earlier.module));
     flows.push(flow);
     const { schedules } = flow.options;
     if (schedules.length === 0) return;
@@ -235,7 +241,7 @@ class Findings {
   async #addRule({ name, module, spec }: RuleRegistration): Promise<void> {
     const { rules } = this.discovery;
     const earlier = rules.find((known) => known.name === name);
-    if (earlier !== undefined) return this.#problem(module, "part", `rule "${name}" is already exported by ${earlier.module}`);
+    if (earlier !== undefined) return this.#problem(module, "part", alreadyExported(`rule "${name}"`, earlier.module));
     // Loaded on demand: most directories have no rule in code, and the checks (schedules, templates, schemas) are half of
     // this thread's code.
     const { checkDeclaredSpec } = await import("./declared-rule.ts");
@@ -249,7 +255,7 @@ class Findings {
     const shape = routeShape(route.method, route.path);
     const earlier = routes.find((known) => routeShape(known.method, known.path) === shape);
     if (earlier === undefined) routes.push(route);
-    else this.#problem(route.module, "part", `route ${route.method} ${route.path} is already exported by ${earlier.module}`);
+    else this.#problem(route.module, "part", alreadyExported(`route ${route.method} ${route.path}`, earlier.module, "path"));
   }
 
   #typeless(path: string): void {
@@ -260,4 +266,8 @@ class Findings {
   #problem(module: string, kind: ModuleProblem["kind"], error: string): void {
     this.discovery.problems.push({ module, source_dir: this.#sourceDir, kind, error });
   }
+}
+
+function alreadyExported(what: string, module: string, identity = "name"): string {
+  return `${what} is already exported by ${module}: give one of the two another ${identity}`;
 }

@@ -3,6 +3,7 @@ import { existsSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { HomeLockedError, lockHome } from "#storage/home/lock";
 import { SecretBox } from "#storage/home/secret-box";
+import { checkStepFiles } from "#storage/home/step-files";
 import { checkFile, checkStore, type StoreCheck } from "#storage/invariants/check-store";
 import type { Finding } from "#storage/invariants/invariant";
 import { openReadHandle } from "#storage/read/read-handle";
@@ -75,6 +76,17 @@ function clockCheck(clock: DoctorOptions["clock"]): StoreCheck {
   return { id: "clock", title: "the clock of the machine was not set", checked: clock !== null, unchecked, findings };
 }
 
+function stepFileCheck({ count, problems }: ReturnType<typeof checkStepFiles>): StoreCheck {
+  const findings = problems.map((text): Finding => ({ level: "broken", text }));
+  return {
+    id: "step-files",
+    title: `the files of large step results are there: ${count}`,
+    checked: true,
+    unchecked: null,
+    findings,
+  };
+}
+
 function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2).toLocaleString("en-US")} MiB`;
 }
@@ -102,7 +114,8 @@ function storeChecks(home: string, version: string, totals: DoctorOptions["total
         findings,
       };
       const rows = findings.length > 0 ? [] : checkStore(database, { totals, open: (sealed) => key.open(sealed) });
-      return [{ id: "versions", title: versions, checked: true, unchecked: null, findings: [] }, file, ...rows];
+      const results = findings.length > 0 ? [] : [stepFileCheck(checkStepFiles(home, database))];
+      return [{ id: "versions", title: versions, checked: true, unchecked: null, findings: [] }, file, ...rows, ...results];
     } finally {
       database.close();
     }

@@ -1,6 +1,7 @@
 /** The files of a home: their names and permissions. */
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { quoteForShell } from "#protocol/values/shell-word";
 
 export const STORE_FILE = "db.sqlite";
 export const LOCK_FILE = "db.lock";
@@ -27,13 +28,8 @@ export function foreignFolder(home: string): string | null {
   if (names.length === 0 || names.some((name) => MARKS.has(name))) return null;
   return (
     `${home} holds files and is not a home of Millrace: choose a new or an empty folder with --home or MILLRACE_HOME. ` +
-    `To make it a home all the same, which shuts other users out of it (mode 0700): touch ${quoted(join(home, LOCK_FILE))}`
+    `To make it a home all the same, which shuts other users out of it (mode 0700): touch ${quoteForShell(join(home, LOCK_FILE))}`
   );
-}
-
-/** Quoted for a shell. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 /** Problems of the home and of each file in it, one line each. */

@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import type { DispatchSettings } from "#actors/core/state/live-state";
+import { PARKED_WAITS_MAX } from "#actors/core/state/parked-runs";
 import { unfinishedRunsIn } from "#actors/core/state/run-room";
 import { isSameProcess } from "#actors/engine-processes/process-table";
 import { createIdSource } from "#actors/ids";
@@ -56,6 +57,8 @@ function settingsOf(data: ThreadData): DispatchSettings {
     enginesMax: config.maxEngines,
     engineRunsMax: config.engineMaxRuns,
     runningMax: config.maxRunning,
+    parkAfterSecs: config.parkAfterSecs,
+    parkedWaitsMax: PARKED_WAITS_MAX,
     externalEnginesMax: config.maxExternalEngines,
     unfinishedRunsMax: config.maxUnfinishedRuns ?? unfinishedRunsIn(getHeapStatistics().heap_size_limit),
     enginePatterns: config.engineCommands.map(({ pattern }) => pattern),

@@ -19,8 +19,17 @@ export interface ServedCodePorts {
   tell(line: string): void;
 }
 
-/** Changed files that a line names; beyond that only their number is given. */
+/** Changed files that a line names, and flows of each kind of difference; beyond that only their number is given. */
 const FILES_NAMED_MAX = 5;
+const FLOWS_NAMED_MAX = 5;
+
+/** How the flows of a discovery differ from those before. */
+interface FlowDifferences {
+  added: FlowRegistration[];
+  /** Declared otherwise than before: a schedule, a parameter, an option. */
+  changed: FlowRegistration[];
+  gone: FlowRegistration[];
+}
 
 export class ServedCode {
   readonly #keeper: UserCodeKeeper;
@@ -50,22 +59,30 @@ export class ServedCode {
       const discovery = await this.#keeper.discover();
       for (const { module, kind, error } of discovery.problems)
         this.#ports.complain(`${module}${kind === "file" ? " could not be used" : ""}: ${error}`);
-      this.take(discovery);
-      if (discovery.reloaded.files.length > 0) this.#ports.tell(reloadLine(this.#reloadOf(discovery)));
+      const differences = this.take(discovery);
+      const line = reloadLine(discovery.reloaded.files.length === 0 ? null : this.#reloadOf(discovery), differences);
+      if (line !== "") this.#ports.tell(line);
     } catch (cause) {
       this.#ports.complain(`the served directory could not be read: ${cause instanceof Error ? cause.message : String(cause)}`);
     }
   }
 
-  /** Passes on the differences. Unchanged flows are not registered again, so that changes made by people persist. */
-  take(discovery: KeptDiscovery): void {
+  /**
+   * Passes on the differences, and returns those of flows. Unchanged flows are not registered again, so that changes made by
+   * people persist.
+   */
+  take(discovery: KeptDiscovery): FlowDifferences {
     const errors = discovery.problems.filter(({ kind }) => kind === "file");
     const broken = errors.map(({ module }) => module);
     const former = new Map(this.#flows.map((flow) => [nameOf(flow), flow]));
     const mended = (flow: FlowRegistration): boolean => this.#broken.includes(flow.module);
-    const flows = discovery.flows.filter(
-      (flow) => mended(flow) || JSON.stringify(former.get(nameOf(flow))) !== JSON.stringify(flow),
-    );
+    const added = discovery.flows.filter((flow) => !former.has(nameOf(flow)));
+    const changed = discovery.flows.filter((flow) => {
+      const before = former.get(nameOf(flow));
+      return before !== undefined && JSON.stringify(before) !== JSON.stringify(flow);
+    });
+    const registered = new Set([...added, ...changed]);
+    const flows = discovery.flows.filter((flow) => registered.has(flow) || mended(flow));
     for (const flow of discovery.flows) former.delete(nameOf(flow));
     const missing = [...former.values()];
     const kept = missing.filter(({ module }) => broken.includes(module));
@@ -81,6 +98,7 @@ export class ServedCode {
       problems: listed(discovery.problems),
       reloaded: discovery.reloaded.files.length === 0 ? null : this.#reloadOf(discovery),
     });
+    return { added, changed, gone };
   }
 
   #reloadOf({ reloaded: { files, flows } }: KeptDiscovery): ReloadCode {
@@ -89,9 +107,23 @@ export class ServedCode {
   }
 }
 
-function reloadLine({ files, names, flows }: ReloadCode): string {
-  const more = files > names.length ? ` and ${files - names.length} more` : "";
-  return `code of ${flows.length} ${flows.length === 1 ? "flow" : "flows"} reloaded: ${names.join(", ")}${more} changed`;
+/** One line about a discovery; empty if nothing that was loaded has changed. */
+function reloadLine(reloaded: ReloadCode | null, { added, changed, gone }: FlowDifferences): string {
+  const parts: string[] = [];
+  if (reloaded !== null) {
+    const { files, names, flows } = reloaded;
+    const more = files > names.length ? ` and ${files - names.length} more` : "";
+    parts.push(`code of ${flows.length} ${flows.length === 1 ? "flow" : "flows"} reloaded: ${names.join(", ")}${more} changed`);
+  }
+  parts.push(...flowsPart("added", added), ...flowsPart("declared otherwise", changed), ...flowsPart("gone", gone));
+  return parts.join("; ");
+}
+
+function flowsPart(how: string, flows: readonly FlowRegistration[]): string[] {
+  if (flows.length === 0) return [];
+  const named = flows.slice(0, FLOWS_NAMED_MAX).map(({ flow, module }) => `${flow} (${module})`);
+  const more = flows.length > named.length ? ` and ${flows.length - named.length} more` : "";
+  return [`${flows.length === 1 ? "flow" : "flows"} ${how}: ${named.join(", ")}${more}`];
 }
 
 /** The list in Settings: the most severe first, limited in length. */

@@ -1,5 +1,5 @@
 /** Encryption of secret variables with the key file of the home; the formats are in protocol/values/sealed-text.ts. */
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { NONCE_BYTES, openText, parseKey, SECRET_KEY_BYTES, sealText } from "#protocol/values/sealed-text";
 
@@ -10,7 +10,7 @@ export class SecretBox {
   readonly #path: string;
   #key: Buffer | null = null;
 
-  /** `path` of the key file; it is read at first use and created when the first secret is sealed. */
+  /** `path` of the key file; it is read at first use and created when the first secret is sealed or the first text signed. */
   constructor(path: string) {
     this.#path = path;
   }
@@ -27,6 +27,12 @@ export class SecretBox {
   open(sealed: string): string | null {
     const key = this.#readKey();
     return key === null ? null : openText(key, sealed);
+  }
+
+  /** HMAC-SHA256 of the text; null when the key file holds no key. */
+  sign(text: string): string | null {
+    const key = this.#readKey() ?? (this.present ? null : this.#makeKey());
+    return key === null ? null : createHmac("sha256", key).update(text).digest("base64url");
   }
 
   #readKey(): Buffer | null {

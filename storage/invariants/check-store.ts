@@ -6,6 +6,7 @@
 import type { Database } from "../sqlite/driver.ts";
 import { Statements } from "../sqlite/statements.ts";
 import { BACKFILLS_ARE_WHOLE, FAN_IN_ONCE } from "./backfills.ts";
+import { PARKED_RUNS_WAKE } from "./durable.ts";
 import { EVENTS_WITHOUT_GAPS, STREAM_COMPLETE } from "./events.ts";
 import { type Finding, findRows, type Invariant, type InvariantFacts, told } from "./invariant.ts";
 import { WITHIN_CAPACITY } from "./resources.ts";
@@ -28,6 +29,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ONCE_PER_RUN,
   ENDS_ONCE,
   SECRETS_STAY_SECRET,
+  PARKED_RUNS_WAKE,
 ];
 
 export interface StoreCheck {

@@ -11,7 +11,7 @@ const PAUSED = stateCode("Paused");
 const CANCELLING = stateCode("Cancelling");
 
 /** Names of states that record no event. */
-const SILENT_NAMES = "('AwaitingRetry', 'AwaitingResource')";
+const SILENT_NAMES = "('AwaitingRetry', 'AwaitingResource', 'Sleeping', 'AwaitingEvent', 'AwaitingChild')";
 
 /** The newest event about a run's own state. */
 const NEWEST_EVENT = `SELECT max(e.id) FROM events e
@@ -35,7 +35,7 @@ const HELD_AFTER_END = `SELECT id, state_type, assignment_id FROM runs
   WHERE assigned AND (assignment_id IS NULL OR state_type IN (${ENDED}, ${PAUSED}) OR engine_id IS NULL)`;
 
 const LEASES_AFTER_END = `SELECT l.id, r.id, r.state_type FROM leases l JOIN runs r ON r.id = l.run_id
-  WHERE r.state_type IN (${ENDED}, ${PAUSED})`;
+  WHERE r.state_type IN (${ENDED}, ${PAUSED}) AND NOT EXISTS (SELECT 1 FROM parks p WHERE p.run_id = r.id AND p.holds AND p.parked)`;
 
 const SHARED_ASSIGNMENTS = `SELECT assignment_id, group_concat(id, ', ') FROM runs WHERE assignment_id IS NOT NULL
   GROUP BY assignment_id HAVING count(*) > 1`;

@@ -5,7 +5,7 @@
  */
 
 import { type EventRow, eventContext, eventParts, renderEvent, SELECT_EVENT } from "../queries/event-record.ts";
-import { STRETCH_IDS, stateType } from "../schema/codes.ts";
+import { STRETCH_IDS, STRETCH_KIND, stateType } from "../schema/codes.ts";
 import { NAMES_KEPT_MAX } from "../schema/names.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { readRunState } from "../write/ops.ts";
@@ -127,6 +127,45 @@ export function* eventsBetween(statements: Statements, name: string, fromUs: num
     const rows = statements.raw<SeenRow>(sql).iterate(first, first + STRETCH_IDS - 1, fromUs, toUs, text, text);
     for (const row of rows) yield seen(statements, row);
   }
+}
+
+/**
+ * Events of a name after one id and up to another that are later than the first start of a lineage and settled none of its
+ * waits, the oldest first. The lineage has the id of its first run.
+ */
+export function* eventsBefore(
+  statements: Statements,
+  { name, lineage, after, to }: { name: string; lineage: number; after: number; to: number },
+): Generator<SeenEvent> {
+  const codeOf = (text: string): number | null =>
+    statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(text)?.[0] ?? null;
+  const code = codeOf(name);
+  const first = firstStart(statements, lineage, codeOf("run.running"));
+  if (code === null || first === null) return;
+  const found = "SELECT stretch FROM stretches WHERE kind = ? AND value = ? AND stretch BETWEEN ? AND ? ORDER BY stretch";
+  const start = Math.max(first, after) + 1;
+  const range = [Math.floor(start / STRETCH_IDS), Math.floor(to / STRETCH_IDS)] as const;
+  const stretches = statements.raw<[number]>(found).all(STRETCH_KIND.event_name, code, ...range);
+  const sql = `${SELECT_SEEN} WHERE e.id BETWEEN ? AND ? AND e.name = ?
+    AND NOT EXISTS (SELECT 1 FROM waits w WHERE w.lineage_id = ? AND w.event_id = e.id) ORDER BY e.id`;
+  for (const [stretch] of stretches) {
+    const from = Math.max(start, stretch * STRETCH_IDS);
+    const end = Math.min(to, stretch * STRETCH_IDS + STRETCH_IDS - 1);
+    for (const row of statements.raw<SeenRow>(sql).iterate(from, end, code, lineage)) yield seen(statements, row);
+  }
+}
+
+/**
+ * Id of the event of the first start of a run; null for a run that has not started. 0 if retention has deleted that event: all
+ * events that are left came later.
+ */
+function firstStart(statements: Statements, run: number, running: number | null): number | null {
+  const kept = statements
+    .raw<[id: number, occurred: number]>("SELECT id, occurred FROM events WHERE run_id = ? AND name = ? ORDER BY id LIMIT 1")
+    .get(run, running);
+  const [started] = statements.raw<[number | null]>("SELECT start_time FROM runs WHERE id = ?").get(run) ?? [];
+  if (started === null) return null;
+  return kept === undefined || (started !== undefined && kept[1] !== started) ? 0 : kept[0];
 }
 
 /** Id of the newest event; 0 without any. */

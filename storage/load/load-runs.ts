@@ -2,7 +2,8 @@
  * Loads runs for the core: at its start all unfinished runs, a few rows at a time, so that the rows never take more memory
  * than the runs built from them; later single runs that a command names.
  *
- * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), json_each (= ANY of an array).
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), json_each (= ANY of an array), json_group_object
+ * (json_object_agg; its arrays: json_agg).
  */
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { SqlValue } from "../sqlite/driver.ts";
@@ -16,7 +17,11 @@ const TEXTS = ["external_id", "name", "parameters", "tags"] as const;
 const TEXT_LENGTH = `octet_length(name) + ifnull(octet_length(tags), 2)
   + CASE WHEN octet_length(parameters) > ${PARAMETERS_IN_MEMORY_BYTES_MAX} THEN 0 ELSE ifnull(octet_length(parameters), 2) END`;
 
-export type RunRow = Omit<StoredRow<"insert_run">, (typeof TEXTS)[number]> & { text_length: number };
+export type RunRow = Omit<StoredRow<"insert_run">, (typeof TEXTS)[number]> & {
+  text_length: number;
+  lineage_id: number | null;
+  caller_run_id: number | null;
+};
 export type RunTextsRow = Pick<StoredRow<"insert_run">, (typeof TEXTS)[number]>;
 export type TaskRunRow = StoredRow<"put_task_run">;
 
@@ -28,7 +33,7 @@ export interface LoadedRun {
 }
 
 const RUN_COLUMNS = COLUMNS.insert_run.filter((column) => !TEXTS.some((text) => text === column));
-const SELECT_RUNS = `SELECT ${RUN_COLUMNS.join(", ")}, ${TEXT_LENGTH} AS text_length FROM runs`;
+const SELECT_RUNS = `SELECT ${RUN_COLUMNS.join(", ")}, ${TEXT_LENGTH} AS text_length, lineage_id, caller_run_id FROM runs`;
 const finishRun = finisher("insert_run", RUN_COLUMNS);
 const finishTexts = finisher("insert_run", TEXTS);
 
@@ -36,25 +41,23 @@ const finishTexts = finisher("insert_run", TEXTS);
 const READ_AT_ONCE = 200;
 const THESE = "(SELECT value FROM json_each(?))";
 
-/** All unfinished runs, by id. */
-export function* unfinishedRuns(statements: Statements): Generator<LoadedRun> {
+/** All unfinished runs except those that stay in the store, by id. */
+export function* unfinishedRuns(statements: Statements, away: ReadonlySet<number> = NO_IDS): Generator<LoadedRun> {
   const unfinished = "SELECT id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL ORDER BY id";
-  const ids = statements
-    .raw<[number]>(unfinished)
-    .all()
-    .map(([id]) => id);
+  // One text, because the driver makes an array of each row.
+  const text = statements.raw<[string]>(`SELECT json_group_array(id) FROM (${unfinished})`).get()?.[0] ?? "[]";
+  const ids = (JSON.parse(text) as number[]).filter((id) => !away.has(id));
+  const answered = hasAnswers(statements);
   for (let index = 0; index < ids.length; index += READ_AT_ONCE) {
-    yield* runsOf(statements, JSON.stringify(ids.slice(index, index + READ_AT_ONCE)));
+    const slice = JSON.stringify(ids.slice(index, index + READ_AT_ONCE));
+    const answers = answered ? answersOf(statements, slice) : NO_ANSWERS;
+    const runs = selectRuns(statements, `WHERE id IN ${THESE} ORDER BY id`, slice);
+    const tasksOf = Map.groupBy(taskRunsOf(statements, runs), ({ run_id }) => run_id);
+    for (const run of runs) yield { run, task_runs: tasksOf.get(run.id) ?? NO_TASK_RUNS, answers: answers.get(run.id) ?? 0 };
   }
 }
 
-function runsOf(statements: Statements, ids: string): LoadedRun[] {
-  const answers = hasAnswers(statements) ? answersOf(statements, ids) : NO_ANSWERS;
-  const runs = selectRuns(statements, `WHERE id IN ${THESE} ORDER BY id`, ids);
-  const tasksOf = Map.groupBy(taskRunsOf(statements, runs), ({ run_id }) => run_id);
-  return runs.map((run) => ({ run, task_runs: tasksOf.get(run.id) ?? NO_TASK_RUNS, answers: answers.get(run.id) ?? 0 }));
-}
-
+const NO_IDS: ReadonlySet<number> = new Set();
 const NO_ANSWERS: ReadonlyMap<number, number> = new Map();
 
 /** Whether a pause of any run was ever answered. If none was, no run needs a look-up. */
@@ -92,6 +95,14 @@ export function loadRun(statements: Statements, id: number, withTasks = true): L
     task_runs: withTasks ? records(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", [id]) : [],
     answers: statements.raw<[number]>("SELECT count(*) FROM answers WHERE run_id = ?").get(id)?.[0] ?? 0,
   };
+}
+
+/** Runs without their task runs. */
+export function loadRuns(statements: Statements, ids: readonly number[]): LoadedRun[] {
+  const these = JSON.stringify(ids);
+  const answers = answersOf(statements, these);
+  const runs = selectRuns(statements, `WHERE id IN ${THESE}`, these);
+  return runs.map((run) => ({ run, task_runs: NO_TASK_RUNS, answers: answers.get(run.id) ?? 0 }));
 }
 
 /** The texts of a run in any state; null for an unknown run. */

@@ -11,6 +11,7 @@ type Row = Record<string, SqlValue>;
 /** What a value becomes that was read, by kind of column, where that is not always the value itself. */
 const READ: Readonly<Partial<Record<ColumnKind, (value: SqlValue) => SqlValue>>> = {
   uuid: (value) => (value === null ? null : hexToUuid(String(value))),
+  hex: (value) => (value === null ? null : String(value).toLowerCase()),
   state_type: (value) => (value === null ? null : stateType(Number(value))),
   json_list: (value) => value ?? "[]",
   json_object: (value) => value ?? "{}",
@@ -47,7 +48,11 @@ export function* eachRecord<N extends OperationName>(
 function query(statements: Statements, operation: OperationName, table: string, rest: string): Statement<Row> {
   const columns: Columns = OPERATIONS[operation];
   // Digits, because the driver makes a buffer of each value of bytes, which costs more than the rest of a row.
-  const expression = (column: string): string => (columns[column]?.kind === "uuid" ? `hex(${column}) AS ${column}` : column);
+  const expression = (column: string): string => {
+    const kind = columns[column]?.kind;
+    if (kind === "hex") return `nullif(hex(${column}), '') AS ${column}`;
+    return kind === "uuid" ? `hex(${column}) AS ${column}` : column;
+  };
   return statements.named<Row>(`SELECT ${COLUMNS[operation].map(expression).join(", ")} FROM ${table} ${rest}`);
 }
 

@@ -8,6 +8,9 @@ import * as taskCounts from "./0006-task-counts.ts";
 import * as assigned from "./0007-assigned.ts";
 import * as alone from "./0008-alone.ts";
 import * as uncounted from "./0009-uncounted.ts";
+import * as durable from "./0010-durable.ts";
+import * as fires from "./0011-fires.ts";
+import * as openWaits from "./0012-open-waits.ts";
 
 export interface Migration {
   name: string;
@@ -24,4 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   assigned,
   alone,
   uncounted,
+  durable,
+  fires,
+  openWaits,
 ];

@@ -20,6 +20,7 @@ import {
   valuesOfBackfill,
 } from "./backfill-record.ts";
 import { counts } from "./counts.ts";
+import { type DurablePageArguments, stepByIdentity, stepsPage, waitsPage } from "./durable-pages.ts";
 import { eventById, eventContext } from "./event-record.ts";
 import { type EventsArguments, eventsPage } from "./events-page.ts";
 import { expectedEvent } from "./expected-event.ts";
@@ -61,6 +62,9 @@ export interface QueryArguments {
   run_artifacts: OwnedArguments;
   task_run_artifacts: OwnedArguments;
   run_input: AnswersArguments;
+  run_steps: DurablePageArguments;
+  run_step: { id: number; identity: string };
+  run_waits: DurablePageArguments;
   artifact: { id: number };
   artifacts: ArtifactsArguments;
   event: { id: number };
@@ -135,6 +139,9 @@ export const QUERIES: Queries = {
   task_run_artifacts: (statements, args) =>
     args.made === undefined && runOfTask(statements, args.id) === null ? null : artifactsOfTaskRun(statements, args),
   run_input: (statements, args) => ofRun(statements, args, answersOfRun),
+  run_steps: (statements, args) => ofRun(statements, args, stepsPage),
+  run_step: (statements, { id, identity }) => stepByIdentity(statements, id, identity),
+  run_waits: (statements, args) => ofRun(statements, args, waitsPage),
   artifact: (statements, { id }) => artifactById(statements, id),
   artifacts: artifactsPage,
   event: (statements, { id }) => eventById(statements, id, eventContext(statements)),

@@ -21,21 +21,22 @@ type ScheduleRow = [
   updated_at: number,
   next_fire: number | null,
   skipped: number,
+  parameters: string | null,
 ];
 
 /** `skipped` counts the skipped fires after the first bound value. */
 const SELECT_SCHEDULE = `SELECT s.id, s.external_id, s.flow_id, s.schedule, s.catchup, s.catchup_max, s.active, s.paused_reason,
   s.paused_until, s.source, s.code_key, s.persist, s.created_at, s.updated_at, s.next_fire,
-  (SELECT count(*) FROM skips k WHERE k.schedule_id = s.id AND k.fire > ?) FROM schedules s`;
+  (SELECT count(*) FROM skips k WHERE k.schedule_id = s.id AND k.fire > ?), s.parameters FROM schedules s`;
 
 function render(row: ScheduleRow): string {
   const [id, externalId, flow, schedule, catchup, catchupMax, active, reason, until, source, codeKey, persist, ...rest] = row;
-  const [created, updated, nextFire, skipped] = rest;
+  const [created, updated, nextFire, skipped, parameters] = rest;
   return (
     `{"id":${id},"external_id":"${bytesToUuid(externalId)}","flow_id":${flow},"schedule":${schedule},"catchup":"${catchup}",` +
     `"catchup_max":${catchupMax},"active":${flag(active)},"paused_reason":${quoted(reason)},"paused_until":${until},` +
     `"source":${quoted(source)},"code_key":${quoted(codeKey)},"persist":${flag(persist)},"created_at":${created},` +
-    `"updated_at":${updated},"next_fire":${active === 0 ? null : nextFire},"skipped":${skipped}}`
+    `"updated_at":${updated},"next_fire":${active === 0 ? null : nextFire},"skipped":${skipped}${parameters === null ? "" : `,"parameters":${parameters}`}}`
   );
 }
 

@@ -66,6 +66,7 @@ export const COUNTED = [
   "leases",
   "schedules",
   "backfills",
+  "waits",
   "rules",
   "firings",
   "expectations",

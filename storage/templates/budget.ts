@@ -12,7 +12,12 @@ const CHARACTERS_PER_UNIT = 16;
 const VALUE_DEPTH_MAX = 256;
 
 export class Budget {
+  readonly #max: number;
   #spent = 0;
+
+  constructor(max = WORK_MAX) {
+    this.#max = max;
+  }
 
   get spent(): number {
     return this.#spent;
@@ -20,7 +25,7 @@ export class Budget {
 
   spend(units: number): void {
     this.#spent += units;
-    if (!(this.#spent <= WORK_MAX)) throw new TemplateFailure("takes too much work");
+    if (!(this.#spent <= this.#max)) throw new TemplateFailure("takes too much work");
   }
 
   spendText(length: number): void {

@@ -14,6 +14,8 @@ export type ColumnKind =
   | "bytes"
   /** UUID text, stored as 16 bytes. */
   | "uuid"
+  /** Hexadecimal digits, stored as half as many bytes. */
+  | "hex"
   /** JSON text, stored as it is. */
   | "json"
   /** JSON text of an object or list; NULL stands for an empty one. */
@@ -50,6 +52,7 @@ export const text: Column<string> = { kind: "text", nullable: false };
 export const bit: Column<0 | 1> = { kind: "bit", nullable: false };
 export const bytes: Column<Uint8Array> = { kind: "bytes", nullable: false };
 export const uuid: Column<string> = { kind: "uuid", nullable: false };
+export const hex: Column<string> = { kind: "hex", nullable: false };
 export const json: Column<string> = { kind: "json", nullable: false };
 export const jsonObject: Column<string | null, string> = { kind: "json_object", nullable: true };
 export const jsonList: Column<string | null, string> = { kind: "json_list", nullable: true };

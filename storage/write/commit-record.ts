@@ -18,6 +18,9 @@ export interface CommitResult {
 /** Commits kept per source: more than can be unacknowledged. */
 const COMMITS_KEPT = 16;
 
+/** Rows of older commits are deleted together: a statement for each commit would take a tenth of a small one. */
+const COMMITS_PER_TRIM = 16;
+
 /** The column `bases` holds a list with one of these. */
 type StoredResult = [number: number, first_event_id: number, first_seq: number, ...logs: number[]];
 
@@ -48,8 +51,13 @@ export class CommitRecord {
 
   /** The commands decided by the kept commits. */
   commands(): number[] {
-    const rows = this.#statements.raw<[string]>("SELECT commands FROM commits ORDER BY source, number").all();
-    return rows.flatMap(([commands]) => JSON.parse(commands) as number[]);
+    const rows = this.#statements.raw<[number, number, string]>(
+      "SELECT source, number, commands FROM commits ORDER BY source, number",
+    );
+    return rows.all().flatMap(([source, number, commands]) => {
+      const kept = this.#kept.get(source)?.some((result) => result.number === number) === true;
+      return kept ? (JSON.parse(commands) as number[]) : [];
+    });
   }
 
   /** After a process start, no batch of an earlier process is resent and no client waits for its answers. */
@@ -66,7 +74,7 @@ export class CommitRecord {
       .raw("INSERT INTO commits (source, number, bases, commands) VALUES (?, ?, ?, ?)")
       .run(source, number, JSON.stringify(stored), JSON.stringify(commands));
     const oldest = this.#kept.get(source)?.at(-COMMITS_KEPT);
-    if (oldest !== undefined)
+    if (oldest !== undefined && number % COMMITS_PER_TRIM === 0)
       this.#statements.raw("DELETE FROM commits WHERE source = ? AND number <= ?").run(source, oldest.number);
     this.#pending = { source, result };
   }

@@ -5,7 +5,14 @@ import type { Statements } from "../sqlite/statements.ts";
 export type CounterValues = Record<Counted, number>;
 
 const READ = "SELECT name, value FROM counters";
-const WRITE = "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+
+/** Writes this number of counters. */
+function writeOf(count: number): string {
+  const rows = Array.from({ length: count }, () => "(?, ?)").join(", ");
+  return `INSERT INTO counters (name, value) VALUES ${rows} ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+}
+
+const WRITE = COUNTED.map((_name, index) => writeOf(index + 1));
 
 /** The stored values; 0 for a table that never had a row. */
 export function readCounters(statements: Statements): CounterValues {
@@ -43,9 +50,9 @@ export class Counters {
 
   /** Writes the changed counters; `committed` or `rolledBack` must follow. */
   write(): void {
-    for (const name of COUNTED) {
-      if (this.#values[name] !== this.#stored[name]) this.#statements.raw(WRITE).run(name, this.#values[name]);
-    }
+    const changed = COUNTED.filter((name) => this.#values[name] !== this.#stored[name]);
+    const sql = WRITE[changed.length - 1];
+    if (sql !== undefined) this.#statements.raw(sql).run(...changed.flatMap((name) => [name, this.#values[name]]));
   }
 
   committed(): void {

@@ -12,6 +12,13 @@ const OWNED_BY_RUN = [
   "DELETE FROM answers WHERE run_id = ?",
   "DELETE FROM reruns WHERE run_id = ?",
   "DELETE FROM chains WHERE run_id = ?",
+  "DELETE FROM parks WHERE run_id = ?",
+];
+
+const OWNED_BY_LINEAGE = [
+  "DELETE FROM steps WHERE lineage_id = ?",
+  "DELETE FROM waits WHERE lineage_id = ?",
+  "DELETE FROM lineages WHERE id = ?",
 ];
 
 const OWNED_BY_FLOW = [
@@ -23,12 +30,25 @@ const OWNED_BY_FLOW = [
 ];
 
 export function deleteRun(statements: Statements, id: number): void {
-  const run = statements.raw<[string | null]>("SELECT tags FROM runs WHERE id = ?").get(id);
+  const run = statements.raw<[string | null, number | null]>("SELECT tags, lineage_id FROM runs WHERE id = ?").get(id);
   if (run === undefined) return;
   keepEvents(statements, id);
   if (run[0] !== null) deleteTags(statements, id, JSON.parse(run[0]) as string[]);
   for (const sql of OWNED_BY_RUN) statements.raw(sql).run(id);
   statements.raw("DELETE FROM runs WHERE id = ?").run(id);
+  if (run[1] !== null) deleteLineage(statements, run[1]);
+}
+
+/** Deletes the steps and waits of a lineage that has no run left and that no other one sees, and of those it alone saw. */
+function deleteLineage(statements: Statements, lineage: number): void {
+  let id: number | null = lineage;
+  while (id !== null) {
+    const isSeen = "SELECT 1 FROM runs WHERE lineage_id = ? UNION ALL SELECT 1 FROM lineages WHERE origin_id = ? LIMIT 1";
+    if (statements.raw(isSeen).get(id, id) !== undefined) return;
+    const origin = statements.raw<[number | null]>("SELECT origin_id FROM lineages WHERE id = ?").get(id);
+    for (const sql of OWNED_BY_LINEAGE) statements.raw(sql).run(id);
+    id = origin?.[0] ?? null;
+  }
 }
 
 export function deleteFlow(statements: Statements, id: number): void {

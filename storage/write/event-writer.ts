@@ -10,7 +10,7 @@ import { NUMBERS } from "../schema/numbers.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import type { Counters } from "./counters.ts";
 import { COLUMNS, type RowOf } from "./ops.ts";
-import { encodersOf } from "./row-operations.ts";
+import { encoded, encodersOf } from "./row-operations.ts";
 import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import type { Stretches } from "./stretches.ts";
 
@@ -23,13 +23,16 @@ const AT = positionsOf("insert_event");
 /** Rows per statement: a call costs as much as binding about ten values. */
 const ROWS_PER_INSERT = 8;
 
-function insertOf(rows: number): string {
-  const row = `(${STORED.map(() => "?").join(", ")})`;
-  return `INSERT INTO events (${STORED.join(", ")}) VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
+/** The text that inserts this number of rows with the columns whose bit is set; the others are NULL in all of the rows. */
+function insertOf(rows: number, present: number): string {
+  const columns = STORED.filter((_column, index) => isIn(present, index));
+  const row = `(${columns.map(() => "?").join(", ")})`;
+  return `INSERT INTO events (${columns.join(", ")}) VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
 }
 
-const INSERT_ONE = insertOf(1);
-const INSERT_MANY = insertOf(ROWS_PER_INSERT);
+function isIn(columns: number, index: number): boolean {
+  return (columns & (1 << index)) !== 0;
+}
 
 const INSERT_FOR_RUNS = `${NUMBERS}
   INSERT INTO events (id, name, occurred, run_id, flow_id, state_type) SELECT ? + i, ?, ?, ? + i, ?, ? FROM numbers`;
@@ -53,6 +56,7 @@ export class EventWriter {
   readonly #counters: Counters;
   readonly #names: Names;
   readonly #stretches: Stretches;
+  readonly #texts = new Map<number, string>();
   #bound: Primitive[] = [];
   #times: Times = { stretch: -1, min: 0, max: 0 };
   #receivedUs: number | null = null;
@@ -75,7 +79,7 @@ export class EventWriter {
     const stretch = stretchOf(id);
     const name = this.#names.code(valueAt(ops, at, AT.name));
     this.#bound.push(id, name);
-    for (let index = 0; index < ENCODERS.length; index++) this.#bound.push(ENCODERS[index]?.(ops, at) ?? null);
+    for (let index = 0; index < ENCODERS.length; index++) this.#bound.push(encoded(ENCODERS[index], ops, at));
     this.#stretches.note(STRETCH_KIND.event_name, name, stretch);
     const flow = valueAt(ops, at, AT.flow_id);
     if (flow !== null) this.#stretches.note(STRETCH_KIND.event_flow, flow, stretch);
@@ -84,7 +88,7 @@ export class EventWriter {
     if (this.#bound.length === ROWS_PER_INSERT * STORED.length) {
       const bound = this.#bound;
       this.#bound = [];
-      this.#statements.raw(INSERT_MANY).run(...bound);
+      this.#insertRows(bound);
     }
   }
 
@@ -134,7 +138,25 @@ export class EventWriter {
     const width = STORED.length;
     const bound = this.#bound;
     this.#bound = [];
-    for (let at = 0; at < bound.length; at += width) this.#statements.raw(INSERT_ONE).run(...bound.slice(at, at + width));
+    for (let at = 0; at < bound.length; at += width) this.#insertRows(bound.slice(at, at + width));
+  }
+
+  /** Inserts rows without the columns that are NULL in all of them (row-statements.ts says why). */
+  #insertRows(values: readonly Primitive[]): void {
+    const width = STORED.length;
+    let present = 0;
+    for (let at = 0; at < values.length; at++) if (values[at] !== null) present |= 1 << (at % width);
+    const bound = values.filter((_value, at) => isIn(present, at % width));
+    this.#statements.raw(this.#insertText(values.length / width, present)).run(...bound);
+  }
+
+  #insertText(rows: number, present: number): string {
+    const key = present * (ROWS_PER_INSERT + 1) + rows;
+    const known = this.#texts.get(key);
+    if (known !== undefined) return known;
+    const text = insertOf(rows, present);
+    this.#texts.set(key, text);
+    return text;
   }
 
   #noteTime(stretch: number, occurred: number): void {

@@ -29,6 +29,7 @@ import {
   uuid,
   type ValuesOf,
 } from "./columns.ts";
+import { DURABLE_OPERATIONS } from "./durable-ops.ts";
 
 /** Columns of a run that change while it lives. */
 export const RUN_STATE = {
@@ -107,6 +108,8 @@ export const OPERATIONS = {
     schedule_id: nullable(integer),
     backfill_id: nullable(integer),
     parent_run_id: nullable(integer),
+    /** Of a crash rerun or retry of a fire's run; null for that run itself, which has it as its scheduled time. */
+    fire_time: nullable(integer),
     /** Whether the run shares its engine with no other run. */
     alone: bit,
     ...RUN_STATE,
@@ -326,6 +329,8 @@ export const OPERATIONS = {
     next_fire: nullable(integer),
     /** Every fire up to this time is decided: run, skipped or dropped. Runs of later fires may exist already. */
     consumed_until: integer,
+    /** As they were sent; null without any. */
+    parameters: nullable(json),
   },
   delete_schedule: { id: integer },
   put_skip: { schedule_id: integer, fire: integer, skipped_by: text, skipped_at: integer },
@@ -364,6 +369,7 @@ export const OPERATIONS = {
   },
   /** Gives an existing run another creator (for a fire that catch-up keeps). */
   set_run_creator: { id: integer, created_by: text },
+  ...DURABLE_OPERATIONS,
   /** Adds `delta` to the number of runs of a flow in a state type. */
   count_runs: { flow_id: integer, state_type: stateTypeText, delta: integer },
   count_task_runs: { flow_id: integer, state_type: stateTypeText, delta: integer },

@@ -1,4 +1,8 @@
-/** The plain row operations of a batch: the statement, and how each value is encoded. Built from the columns in ops.ts. */
+/**
+ * The plain row operations of a batch: the statement, and how each value is encoded. Built from the columns in ops.ts.
+ *
+ * SQLite only: null-safe IS (IS NOT DISTINCT FROM).
+ */
 
 import { uuidToBytes } from "#protocol/values/uuid";
 import type { Primitive } from "#protocol/wire/feed";
@@ -9,21 +13,24 @@ import { COLUMNS, OPERATIONS, type OperationName, type RowOf } from "./ops.ts";
 /** Encodes one value; the values of the operation start at `at`. */
 type Encode = (values: readonly Primitive[], at: number) => Primitive;
 
+/** How a value is stored: encoded by a function, or as it is, from this position of the operation. */
+export type Encoder = Encode | number;
+
 type ColumnOf<N extends OperationName> = keyof RowOf<N> & string;
 
 export interface RowOperation {
   sql: string;
-  encoders: readonly Encode[];
+  encoders: readonly Encoder[];
   /** The id counter that the row raises, and the position of the id. */
   counted: { name: Counted; id: number } | null;
 }
 
 /** The encoders of these columns of an operation, by kind. */
-export function encodersOf<N extends OperationName>(name: N, columns: readonly ColumnOf<N>[] = COLUMNS[name]): Encode[] {
+export function encodersOf<N extends OperationName>(name: N, columns: readonly ColumnOf<N>[] = COLUMNS[name]): Encoder[] {
   return columns.map((column) => encoderOf(name, column));
 }
 
-function encoderOf<N extends OperationName>(name: N, column: ColumnOf<N>): Encode {
+function encoderOf<N extends OperationName>(name: N, column: ColumnOf<N>): Encoder {
   const { kind }: Column = (OPERATIONS[name] as Readonly<Record<ColumnOf<N>, Column>>)[column];
   const index = COLUMNS[name].indexOf(column);
   switch (kind) {
@@ -31,6 +38,11 @@ function encoderOf<N extends OperationName>(name: N, column: ColumnOf<N>): Encod
       return (values, at) => {
         const value = values[at + index] ?? null;
         return typeof value === "string" ? uuidToBytes(value) : value;
+      };
+    case "hex":
+      return (values, at) => {
+        const value = values[at + index] ?? null;
+        return typeof value === "string" ? Buffer.from(value, "hex") : value;
       };
     case "state_type":
       return (values, at) => stateCodeOrNull(values[at + index] ?? null);
@@ -43,8 +55,13 @@ function encoderOf<N extends OperationName>(name: N, column: ColumnOf<N>): Encod
     case "json_list":
       return (values, at) => (values[at + index] === "[]" ? null : (values[at + index] ?? null));
     default:
-      return (values, at) => values[at + index] ?? null;
+      return index;
   }
+}
+
+/** The stored form of one value. */
+export function encoded(encoder: Encoder | undefined, values: readonly Primitive[], at: number): Primitive {
+  return (typeof encoder === "function" ? encoder(values, at) : values[at + (encoder ?? 0)]) ?? null;
 }
 
 /** An insert; `conflict` is what follows for an existing row. */
@@ -121,6 +138,12 @@ export const ROW_OPERATIONS = {
   put_backfill: upsert("put_backfill", "backfills", ["id"]),
   put_clock: upsert("put_clock", "clock", ["id"]),
   set_run_creator: update("set_run_creator", "runs"),
+  insert_step: insert("insert_step", "steps", " ON CONFLICT DO NOTHING"),
+  put_wait: upsert("put_wait", "waits", ["id"]),
+  settle_wait: update("settle_wait", "waits"),
+  put_lineage: upsert("put_lineage", "lineages", ["id"]),
+  put_park: upsert("put_park", "parks", ["run_id"]),
+  delete_park: remove("delete_park", "parks"),
 } as const satisfies Partial<Record<OperationName, RowOperation>>;
 
 export type RowOperationName = keyof typeof ROW_OPERATIONS;
@@ -128,30 +151,30 @@ export type RowOperationName = keyof typeof ROW_OPERATIONS;
 /** Statements of the operations that are merged within a commit (run-writer.ts). */
 export const INSERT_RUN = insert("insert_run", "runs");
 export const UPDATE_RUN = update("update_run", "runs");
+export const SET_LINEAGE = update("set_lineage", "runs");
 export const PUT_TASK_RUN = upsert("put_task_run", "task_runs", ["id"]);
 
 /** Columns set when a run ends; most indexes cover only ended runs. */
 const ENDING: readonly ColumnOf<"update_run">[] = ["end_time", "total_run_time"];
 
+const UPDATE_WITHOUT_ENDING = update(
+  "update_run",
+  "runs",
+  COLUMNS.update_run.filter((column) => !ENDING.includes(column)),
+);
+
 /**
  * The same update for a run that has not ended: without the ending columns, so that SQLite has no index to rewrite. Changes
  * no row when the stored run has ended (a revived run); then UPDATE_RUN is needed.
  */
-export const UPDATE_LIVING_RUN = living(
-  update(
-    "update_run",
-    "runs",
-    COLUMNS.update_run.filter((column) => !ENDING.includes(column)),
-  ),
-);
+export const UPDATE_LIVING_RUN: RowOperation = {
+  ...UPDATE_WITHOUT_ENDING,
+  sql: `${UPDATE_WITHOUT_ENDING.sql} AND end_time IS NULL`,
+};
 
-function living(operation: RowOperation): RowOperation {
-  return { ...operation, sql: `${operation.sql} AND end_time IS NULL` };
-}
-
-/** The encoded values of one operation, in the order they are bound. */
-export function encode(encoders: readonly Encode[], values: readonly Primitive[], at: number): Primitive[] {
-  const bound: Primitive[] = new Array(encoders.length);
-  for (let index = 0; index < encoders.length; index++) bound[index] = encoders[index]?.(values, at) ?? null;
-  return bound;
-}
+/** The same for a run whose ending columns are stored already. Changes no row when they differ; then UPDATE_RUN is needed. */
+export const UPDATE_ENDED_RUN: RowOperation = {
+  ...UPDATE_WITHOUT_ENDING,
+  sql: `${UPDATE_WITHOUT_ENDING.sql} AND ${ENDING.map((column) => `${column} IS ?`).join(" AND ")}`,
+  encoders: [...UPDATE_WITHOUT_ENDING.encoders, ...encodersOf("update_run", ENDING)],
+};

@@ -7,7 +7,8 @@ import { insertBackfillRuns, TAG_RUNS } from "./backfill-rows.ts";
 import type { Counters } from "./counters.ts";
 import { insertNewRuns } from "./new-run-rows.ts";
 import { COLUMNS, type RowOf, RUN_STATE } from "./ops.ts";
-import { encode, INSERT_RUN, PUT_TASK_RUN, UPDATE_LIVING_RUN, UPDATE_RUN } from "./row-operations.ts";
+import { INSERT_RUN, PUT_TASK_RUN, SET_LINEAGE, UPDATE_ENDED_RUN, UPDATE_LIVING_RUN, UPDATE_RUN } from "./row-operations.ts";
+import type { RowStatements } from "./row-statements.ts";
 import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import { RunTimes } from "./run-times.ts";
 import type { Stretches } from "./stretches.ts";
@@ -25,11 +26,15 @@ const REPLACED = (Object.keys(RUN_STATE) as (keyof typeof RUN_STATE)[]).map((col
 /** Runs whose flow is cached, to know the flow of a task run without a read. */
 const FLOWS_REMEMBERED_MAX = 16_384;
 
+/** Ended runs whose last report may follow; forgetting a run only costs a slower update. */
+const ENDED_REMEMBERED_MAX = 16_384;
+
 /** The pending change of a run: the row to insert, or where the values of its newest update start in the commit's operations. */
 type PendingRun = Primitive[] | number;
 
 export class RunWriter {
   readonly #statements: Statements;
+  readonly #rows: RowStatements;
   readonly #counters: Counters;
   readonly #names: Names;
   readonly #stretches: Stretches;
@@ -37,10 +42,15 @@ export class RunWriter {
   readonly #runs = new Map<number, PendingRun>();
   /** Where the newest values of each task run start in the commit's operations. */
   readonly #tasks = new Map<number, number>();
+  /** Where the values of each run's lineage start in the commit's operations. */
+  readonly #lineages: number[] = [];
   readonly #flowOfRun = new Map<number, number>();
+  /** Runs written as ended. */
+  readonly #ended = new Set<number>();
 
-  constructor(statements: Statements, counters: Counters, names: Names, stretches: Stretches) {
+  constructor(statements: Statements, rows: RowStatements, counters: Counters, names: Names, stretches: Stretches) {
     this.#statements = statements;
+    this.#rows = rows;
     this.#counters = counters;
     this.#names = names;
     this.#stretches = stretches;
@@ -84,6 +94,11 @@ export class RunWriter {
     for (const { from, to } of REPLACED) pending[to] = ops[at + from] ?? null;
   }
 
+  /** Kept until the flush, because the run may be inserted by a later operation of the commit. */
+  setLineage(at: number): void {
+    this.#lineages.push(at);
+  }
+
   putTaskRun(ops: readonly Primitive[], at: number): void {
     this.#tasks.set(valueAt(ops, at, TASK.id), at);
   }
@@ -101,6 +116,8 @@ export class RunWriter {
       else this.#writeUpdate(id, ops, pending);
     }
     this.#runs.clear();
+    for (const at of this.#lineages) this.#rows.run(SET_LINEAGE, ops, at);
+    this.#lineages.length = 0;
     this.#times.flush();
     for (const [id, at] of this.#tasks) this.#writeTaskRun(id, ops, at);
     this.#tasks.clear();
@@ -109,12 +126,13 @@ export class RunWriter {
   rolledBack(): void {
     this.#runs.clear();
     this.#tasks.clear();
+    this.#lineages.length = 0;
     this.#flowOfRun.clear();
     this.#times.rolledBack();
   }
 
   #writeInsert(id: number, values: readonly Primitive[]): void {
-    this.#statements.raw(INSERT_RUN.sql).run(...encode(INSERT_RUN.encoders, values, 0));
+    this.#rows.run(INSERT_RUN, values, 0);
     this.#counters.raise("runs", id);
     this.#raiseLeases(valueAt(values, 0, INSERT.assignment_id));
     this.#times.note(id, valueAt(values, 0, INSERT.start_time) ?? valueAt(values, 0, INSERT.created_at));
@@ -126,10 +144,14 @@ export class RunWriter {
     const start = valueAt(ops, at, UPDATE.start_time);
     if (start !== null) this.#times.note(id, start);
     if (valueAt(ops, at, UPDATE.end_time) === null) {
-      const bound = encode(UPDATE_LIVING_RUN.encoders, ops, at);
-      if (this.#statements.raw(UPDATE_LIVING_RUN.sql).run(...bound).changes > 0) return;
+      if (this.#rows.run(UPDATE_LIVING_RUN, ops, at) > 0) return;
+    } else {
+      // An engine reports once more after the end of its run.
+      if (this.#ended.delete(id) && this.#rows.run(UPDATE_ENDED_RUN, ops, at) > 0) return;
+      if (this.#ended.size >= ENDED_REMEMBERED_MAX) this.#ended.clear();
+      this.#ended.add(id);
     }
-    this.#statements.raw(UPDATE_RUN.sql).run(...encode(UPDATE_RUN.encoders, ops, at));
+    this.#rows.run(UPDATE_RUN, ops, at);
   }
 
   /**
@@ -149,7 +171,7 @@ export class RunWriter {
   }
 
   #writeTaskRun(id: number, ops: readonly Primitive[], at: number): void {
-    this.#statements.raw(PUT_TASK_RUN.sql).run(...encode(PUT_TASK_RUN.encoders, ops, at));
+    this.#rows.run(PUT_TASK_RUN, ops, at);
     this.#counters.raise("task_runs", id);
     const stretch = stretchOf(id);
     const flow = this.#flow(valueAt(ops, at, TASK.run_id));

@@ -22,7 +22,8 @@ import { deleteFlow, deleteRun } from "./delete-rows.ts";
 import { EndedCounts } from "./ended-counts.ts";
 import { EventWriter } from "./event-writer.ts";
 import { COLUMNS, OPERATION_NAMES, type OperationName, type RowOf } from "./ops.ts";
-import { encode, ROW_OPERATIONS, type RowOperation, type RowOperationName } from "./row-operations.ts";
+import { ROW_OPERATIONS, type RowOperation, type RowOperationName } from "./row-operations.ts";
+import { RowStatements } from "./row-statements.ts";
 import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import { RunWriter } from "./run-writer.ts";
 import { Stretches } from "./stretches.ts";
@@ -68,6 +69,7 @@ interface CountDelta {
 export class Writer {
   readonly #database: Database;
   readonly #statements: Statements;
+  readonly #rows: RowStatements;
   readonly #counters: Counters;
   readonly #names: Names;
   readonly #stretches: Stretches;
@@ -81,10 +83,11 @@ export class Writer {
   constructor(database: Database, options: WriterOptions) {
     this.#database = database;
     this.#statements = new Statements(database);
+    this.#rows = new RowStatements(database);
     this.#counters = new Counters(this.#statements);
     this.#names = new Names(this.#statements);
     this.#stretches = new Stretches(this.#statements);
-    this.#runs = new RunWriter(this.#statements, this.#counters, this.#names, this.#stretches);
+    this.#runs = new RunWriter(this.#statements, this.#rows, this.#counters, this.#names, this.#stretches);
     this.#events = new EventWriter(this.#statements, this.#counters, this.#names, this.#stretches);
     this.#commits = new CommitRecord(this.#statements);
     this.#ended = new EndedCounts(this.#statements);
@@ -221,6 +224,9 @@ export class Writer {
       case "update_run":
         this.#runs.updateRun(ops, at);
         break;
+      case "set_lineage":
+        this.#runs.setLineage(at);
+        break;
       case "put_task_run":
         this.#runs.putTaskRun(ops, at);
         break;
@@ -266,8 +272,9 @@ export class Writer {
   }
 
   #applyRow(name: RowOperationName, ops: readonly Primitive[], at: number): void {
-    const { sql, encoders, counted }: RowOperation = ROW_OPERATIONS[name];
-    this.#statements.raw(sql).run(...encode(encoders, ops, at));
+    const operation: RowOperation = ROW_OPERATIONS[name];
+    this.#rows.run(operation, ops, at);
+    const { counted } = operation;
     if (counted !== null) this.#counters.raise(counted.name, Number(ops[at + counted.id]));
   }
 

@@ -14,6 +14,8 @@ const READ_AT_ONCE = 20;
 export interface ServeOptions {
   /** Text of millrace.toml; empty for the default settings. */
   settings?: string;
+  /** Home of an earlier server; default: a new one. */
+  home?: string;
   /** Heap limit of server and engines in MB. */
   heapMb?: number;
 }
@@ -32,8 +34,8 @@ export class ServedFolder {
   }
 
   /** @param folder holds `flows/` and the package in `node_modules/` */
-  static async start(folder: string, { settings = "", heapMb }: ServeOptions = {}): Promise<ServedFolder> {
-    const home = mkdtempSync(join(folder, "home-"));
+  static async start(folder: string, { settings = "", heapMb, ...options }: ServeOptions = {}): Promise<ServedFolder> {
+    const home = options.home ?? mkdtempSync(join(folder, "home-"));
     writeFileSync(join(folder, "flows/millrace.toml"), settings);
     const program = join(folder, "node_modules/millrace/dist/cli/main.js");
     const { NODE_OPTIONS: _, ...env } = process.env;
@@ -83,6 +85,13 @@ export class ServedFolder {
     if (this.#process.exitCode === null) await once(this.#process, "exit");
   }
 
+  /** Ends the server at once, like a crash. */
+  async kill(): Promise<void> {
+    const exited = once(this.#process, "exit");
+    this.#process.kill("SIGKILL");
+    await exited;
+  }
+
   /** The run, once it has ended. */
   async ended(id: number): Promise<Run> {
     for (;;) {
@@ -94,9 +103,10 @@ export class ServedFolder {
 
   async #rerunOf(id: number): Promise<number> {
     for (;;) {
-      const runs = await this.client.runs.list({}, { pageSize: 200 }).first(200);
-      const rerun = runs.find(({ created_by }) => created_by === `crash:${id}`);
-      if (rerun !== undefined) return rerun.id;
+      for await (const run of this.client.runs.list({}, { pageSize: 200 })) {
+        if (run.id <= id) break;
+        if (run.created_by === `crash:${id}`) return run.id;
+      }
       await sleep(LOOK_MS);
     }
   }
@@ -108,10 +118,13 @@ async function appeared(path: string, server: ChildProcess): Promise<{ url: stri
   const untilMs = performance.now() + START_LIMIT_MS;
   while (performance.now() < untilMs && server.exitCode === null) {
     try {
-      return JSON.parse(readFileSync(path, "utf8")) as { url: string; pid: number };
+      const found = JSON.parse(readFileSync(path, "utf8")) as { url: string; pid: number };
+      // The file of a killed server is left.
+      if (found.pid === server.pid) return found;
     } catch {
-      await sleep(LOOK_MS);
+      // There is none yet.
     }
+    await sleep(LOOK_MS);
   }
   throw new Error(`the server did not start: ${String(server.exitCode)}`);
 }

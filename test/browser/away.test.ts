@@ -155,7 +155,8 @@ t.test("a server that goes and comes back: every page notices, keeps what it has
   for (const { path, content, writes, tab } of tabs) {
     await tab.page.getByText(/^Offline for/).waitFor();
     t.ok((await tab.page.locator(content).count()) > 0, `${path} keeps what was read`);
-    if (writes !== undefined) t.ok(await tab.page.locator(writes).first().isDisabled(), `${path} writes nothing meanwhile`);
+    if (writes !== undefined)
+      t.ok(await tab.page.locator(writes).first().isDisabled(), `${path} writes nothing while the server is away`);
   }
   const up = await late.page.locator(".rail small").textContent();
   await late.page.getByText(/^Offline for [3-9] s/).waitFor();

@@ -105,6 +105,28 @@ t.test("a run is run again as it was, and with edited parameters", async (t) => 
   await context.close();
 });
 
+t.test("the page of a durable run links its caller and its child runs, with their names and states", async (t) => {
+  const { page, context, complaints } = await open("/runs");
+  await page.route(`**/api/runs/${weather.id}`, async (route) => {
+    const response = await route.fetch();
+    const run = (await response.json()) as object;
+    await route.fulfill({ response, json: { ...run, lineage_id: weather.id, caller_run_id: failed.id } });
+  });
+  const waits = [{ kind: "sleep" }, { kind: "child", child_run_id: failed.id }, { kind: "child", child_run_id: failed.id }];
+  await page.route(`**/api/runs/${weather.id}/waits?*`, (route) => route.fulfill({ json: { items: waits, next_cursor: null } }));
+  await page.goto(`${server.url}/runs/${weather.id}`);
+  for (const name of ["Called by", "Child runs"]) {
+    const fact = page.locator(".facts div").filter({ hasText: name });
+    const link = fact.getByRole("link", { name: `${failed.name} #${failed.id}` });
+    await link.waitFor();
+    t.equal(await link.count(), 1, name);
+    t.equal(await link.getAttribute("href"), `/runs/${failed.id}`);
+    await fact.getByText("Failed", { exact: true }).waitFor({ state: "attached" });
+  }
+  t.same(complaints, []);
+  await context.close();
+});
+
 t.test("a question with a schema is answered by its form", async (t) => {
   const run = await server.run("approve_invoices");
   await server.until(run, "Paused");

@@ -165,7 +165,7 @@ function tool(name: string, method: string, params: object): ReadRequest {
 export async function readAll(
   url: string,
   { method, path, body }: ReadRequest,
-): Promise<{ status: number; bytes: number; ended: string }> {
+): Promise<{ status: number; bytes: number; isWhole: boolean }> {
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const answer = await fetch(`${url}${path}`, { method, headers, ...(body === null ? {} : { body }) });
   let bytes = 0;
@@ -174,5 +174,6 @@ export async function readAll(
     bytes += piece.length;
     last = (last + Buffer.from(piece.slice(-20)).toString("latin1")).slice(-20);
   }
-  return { status: answer.status, bytes, ended: last.trimEnd().slice(-1) };
+  const isJson = answer.headers.get("content-type")?.includes("json") === true;
+  return { status: answer.status, bytes, isWhole: isJson ? /[}\]]\s*$/.test(last) : last.endsWith("\n") };
 }

@@ -1,7 +1,8 @@
 /** The commands for schedules, with a real server and a schedule in a different zone from the machine's. */
 import { join } from "node:path";
 import t from "tap";
-import { Millrace } from "#sdk/client/index";
+import { startText } from "#cli/runs/runs";
+import { Millrace, type Run } from "#sdk/client/index";
 import { millrace, serve } from "../support/command-line.ts";
 
 const FLOW = { project: "shop", flow: "orders", module: "shop.py", source_dir: "/nowhere" };
@@ -22,4 +23,25 @@ t.test("skipping, taking it back and resuming name fires in the zone of their sc
   t.match(await said("skip", id, "--undo", String(schedule.next_fire)), next);
   await said("pause", id);
   t.match(await said("resume", id), next);
+});
+
+t.test("the list has keys, and intervals as they are written; a skipped run never starts", { timeout: 120_000 }, async (t) => {
+  const folder = t.testdir();
+  const home = join(folder, "home");
+  await serve(t, folder, home);
+  const client = new Millrace({ home });
+  const { flow_id } = await client.runs.create(FLOW);
+  for (const [key, interval] of [
+    ["often", 90],
+    ["six-hours", 21_600],
+    ["daily", 86_400],
+  ] as const)
+    await client.schedules.put(flow_id, key, { kind: "interval", interval });
+  const { out } = await millrace("schedules", "ls", "--home", home);
+  t.match(out, /often +every 90s/);
+  t.match(out, /six-hours +every 6h/);
+  t.match(out, /daily +every 1d/);
+  const state = { type: "Completed", name: "Skipped" } as Run["state"];
+  t.equal(startText({ start_time: null, state }), "never");
+  t.equal(startText({ start_time: null, state: { ...state, type: "Scheduled", name: "Scheduled" } }), "not yet");
 });

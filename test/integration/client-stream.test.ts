@@ -14,6 +14,8 @@ class FakeServer extends EventEmitter {
   url = "";
   run: Record<string, unknown> | null = { id: 7, state: { type: "Running", name: "Running", details: {} } };
   streamStatus = 200;
+  /** False for a server that answers requests with wait_ms at once. */
+  waits = true;
   readonly connections: Connection[] = [];
 
   async listen(test: Test): Promise<this> {
@@ -24,6 +26,10 @@ class FakeServer extends EventEmitter {
         const connection = { since: url.searchParams.get("since"), response };
         this.connections.push(connection);
         this.emit("connection", connection);
+        return;
+      }
+      if (url.searchParams.has("wait_ms") && this.run !== null && this.waits) {
+        this.emit("wait", response);
         return;
       }
       const status = url.pathname === "/api/stream" ? this.streamStatus : this.run === null ? 404 : 200;
@@ -38,6 +44,12 @@ class FakeServer extends EventEmitter {
       server.close();
     });
     return this;
+  }
+
+  /** A request that waits for the run. */
+  async waiting(): Promise<ServerResponse> {
+    const [response] = await once(this, "wait");
+    return response as ServerResponse;
   }
 
   async connected(): Promise<Connection> {
@@ -170,40 +182,60 @@ t.test("leaving the loop closes the connection", async (t) => {
   await closed;
 });
 
-t.test("waitFor ends with the streamed run and its result", async (t) => {
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
+
+t.test("waitFor ends with the awaited run and its result, and opens no stream", async (t) => {
   const server = await new FakeServer().listen(t);
-  const opened = server.connected();
+  const parked = server.waiting();
   const ended = new Millrace({ url: server.url }).waitFor<{ rows: number }>(7);
-  const connection = await opened;
-  send(connection, "hello", { latest: 1, since: 1 });
-  send(connection, "run.updated", { id: 8, state: { type: "Failed", details: {} } }, 2);
-  send(connection, "run.updated", { id: 7, state: { type: "Completed", details: { result: { rows: 3 } } } }, 3);
+  answer(await parked, 200, { stream_seq: 3, id: 7, state: { type: "Completed", details: { result: { rows: 3 } } } });
   t.match(await ended, { run: { id: 7 }, result: { rows: 3 } });
+  t.equal(server.connections.length, 0);
 });
 
-t.test("waitFor sees an end that came before the stream was open, or was lost with it", async (t) => {
+t.test("waitFor asks again when a wait is over, was cut or cannot be parked, and sees an end in between", async (t) => {
   const server = await new FakeServer().listen(t);
-  const opened = server.connected();
+  let parked = server.waiting();
   const ended = new Millrace({ url: server.url }).waitFor(7);
-  const connection = await opened;
+  const first = await parked;
+  parked = server.waiting();
+  answer(first, 200, { ...server.run, stream_seq: 3 });
+  const second = await parked;
+  parked = server.waiting();
+  second.destroy();
+  const third = await parked;
+  parked = server.waiting();
+  answer(third, 503, { error: "busy" });
+  const last = await parked;
   server.run = { id: 7, state: { type: "Failed", name: "Failed", details: { result: 1 } } };
-  send(connection, "hello", { latest: 1, since: 1 });
+  answer(last, 200, server.run);
   const { run, result } = await ended;
   t.equal(run.state.type, "Failed");
   t.equal(result, undefined, "only a completed run has a result");
   t.equal((await new Millrace({ url: server.url }).waitFor(7)).run.state.type, "Failed", "an ended run is answered at once");
 });
 
-t.test("waitFor fails for a run that is unknown, deleted meanwhile, or too slow", async (t) => {
+t.test("waitFor polls a server that does not know wait_ms", async (t) => {
+  const server = await new FakeServer().listen(t);
+  server.waits = false;
+  const ended = new Millrace({ url: server.url }).waitFor(7);
+  for (let reads = 0; reads < 3; reads += 1) await once(server, "read");
+  server.run = { id: 7, state: { type: "Completed", name: "Completed", details: {} } };
+  t.equal((await ended).run.state.type, "Completed");
+});
+
+t.test("waitFor fails for a run that is unknown, deleted during the wait, or too slow", async (t) => {
   const server = await new FakeServer().listen(t);
   const client = new Millrace({ url: server.url });
   await t.rejects(client.waitFor(7, { timeoutMs: 1 }), { name: "MillraceError", message: "run 7 has not ended within 0.001 s" });
-  // Another server, because the stream of the aborted wait may still arrive at the first one.
+  // Another server, because the request of the aborted wait may still arrive at the first one.
   const second = await new FakeServer().listen(t);
-  const opened = second.connected();
+  const parked = second.waiting();
   const deleted = new Millrace({ url: second.url }).waitFor(7);
-  const connection = await opened;
-  send(connection, "run.updated", { id: 7, deleted: true }, 2);
+  answer(await parked, 404, { error: "run 7 not found" });
   await t.rejects(deleted, { status: 404, message: "run 7 was deleted" });
   server.run = null;
   await t.rejects(client.waitFor(7), MillraceError);

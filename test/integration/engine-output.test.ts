@@ -2,7 +2,7 @@ import t from "tap";
 import { startEngine } from "../support/engine-process.ts";
 import type { Received, ServedRun } from "../support/protocol-server.ts";
 
-const { server, complaints, complained } = await startEngine(t, "printing.ts");
+const { server, complained } = await startEngine(t, "printing.ts");
 
 interface Line {
   message: string;
@@ -73,8 +73,9 @@ t.test("a process in the background that keeps the streams open does not keep it
 t.test("with logPrints off, and after its end, what a run prints goes to the output of the engine", async (t) => {
   const run = await server.ended(server.enqueue("unprinted"));
   t.same(server.logs(run), []);
+  // A child process writes to the engine's stream itself, so the order of the two lines is not defined.
+  await complained("not for the log\n");
   await complained("nor this\n");
-  t.match(complaints(), /not for the log\nnor this/);
   const after = await server.ended(server.enqueue("afterwards"));
   await complained("after the run\n");
   t.same(server.logs(after), ["in the run"]);

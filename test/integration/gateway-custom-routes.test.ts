@@ -1,14 +1,14 @@
 /** Custom routes at the gateway: access, what reaches the user code actor, and how its answers are sent. */
 import { connect } from "node:net";
 import t from "tap";
-import { BODY_BYTES_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
+import { BODY_BYTES_MAX, HOOK_BODY_BYTES_MAX, HOOK_REQUESTS_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
 import type { CustomRoute, RouteAnswer, RouteRequest } from "#protocol/routes/custom-route";
 import { type Answered, StubServer } from "../support/gateway-stub.ts";
 
 const ROUTES: CustomRoute[] = [
-  { id: 1, method: "POST", path: "/hooks/{name}/{part}", source: "a.ts", limit_ms: 1_000 },
-  { id: 2, method: "GET", path: "/hooks/{name}/{part}", source: "a.ts", limit_ms: 1_000 },
-  { id: 3, method: "GET", path: "/report", source: "a.ts", limit_ms: 1_000 },
+  { id: 1, method: "POST", path: "/hooks/{name}/{part}", source: "a.ts", limit_ms: 1_000, public: false },
+  { id: 2, method: "GET", path: "/hooks/{name}/{part}", source: "a.ts", limit_ms: 1_000, public: false },
+  { id: 3, method: "GET", path: "/report", source: "a.ts", limit_ms: 1_000, public: false },
 ];
 
 async function startServer(options = {}): Promise<StubServer> {
@@ -108,6 +108,39 @@ t.test("the token, the host and the origin are asked for as on the API", async (
   t.equal((await server.send("GET", "/report", { headers: { origin: "http://evil.example" } })).status, 403);
   t.same(server.routeMessages, []);
   t.equal((await ask(server, NO_CONTENT, "GET", "/report", { headers: { authorization: "Bearer secret" } })).status, 204);
+});
+
+t.test("an incoming hook needs neither token nor host, for its method alone", async (t) => {
+  const server = await startServer({ token: "secret" });
+  t.teardown(() => server.stop());
+  const hook: CustomRoute = { id: 9, method: "POST", path: "/in/{name}", source: "a.ts", limit_ms: 1_000, public: true };
+  server.gateway.receive({ kind: "CustomRoutes", routes: [...ROUTES, hook] });
+  const headers = { host: "flows.example.com", origin: "https://evil.example" };
+  t.equal((await ask(server, NO_CONTENT, "POST", "/in/a", { headers, body: Buffer.from("{}") })).status, 204);
+  t.equal((await ask(server, NO_CONTENT, "POST", "/in/a", { body: Buffer.from("{}") })).status, 204, "by this address too");
+  t.equal((await server.send("GET", "/in/a", { headers })).status, 403);
+  t.equal((await server.send("GET", "/in/a")).status, 401, "other methods need the token");
+  t.equal((await server.send("POST", "/hooks/a/b", { headers })).status, 403, "other routes are as before");
+  t.equal((await server.send("GET", "/api/runs", { headers })).status, 403);
+  t.equal((await server.send("POST", "/in/a", { headers, body: Buffer.alloc(HOOK_BODY_BYTES_MAX + 1) })).status, 413);
+  t.equal(requests(server).length, 2);
+});
+
+t.test("a flood of deliveries leaves places for other routes", async (t) => {
+  const server = await startServer();
+  t.teardown(() => server.stop());
+  server.gateway.receive({
+    kind: "CustomRoutes",
+    routes: [...ROUTES, { ...ROUTES[0], path: "/in", public: true } as CustomRoute],
+  });
+  const deliveries = Array.from({ length: HOOK_REQUESTS_MAX }, () => server.send("POST", "/in"));
+  await server.until(() => requests(server).length === HOOK_REQUESTS_MAX);
+  t.equal((await server.send("POST", "/in")).status, 503);
+  const other = server.send("GET", "/report");
+  await server.until(() => requests(server).length === HOOK_REQUESTS_MAX + 1);
+  for (const { id } of requests(server)) server.gateway.receive({ kind: "RouteAnswer", id, outcome: NO_CONTENT });
+  t.same(new Set((await Promise.all([other, ...deliveries])).map(({ status }) => status)), new Set([204]));
+  t.equal((await ask(server, NO_CONTENT, "POST", "/in")).status, 204, "the places are free again");
 });
 
 t.test("a body that is too long is refused, one of the length that is allowed is not", async (t) => {

@@ -135,3 +135,60 @@ t.test("a stop ends streams, lets the core send polls away, also one that comes 
   await server.stop();
   agent.destroy();
 });
+
+t.test("a filtered stream carries what belongs to its run, flow, project or tags, read from the store", async (t) => {
+  const server = await setup(t);
+  const ops: Primitive[] = [];
+  putFlow(ops, 2, "q", "g");
+  for (const [id, flow] of [
+    [1, 1],
+    [2, 2],
+  ] as const) {
+    putRun(ops, { ...RUN, flow, tags: [`tag${id}`], id, name: `run-${id}`, type: "Running", stateName: "Running" });
+    putRunEvent(ops, "run.running", id, flow, "Running", 5);
+  }
+  const kindsOf = ({ messages }: StreamClient) => messages.slice(1).map(({ event, data }) => `${event} ${data["id"]}`);
+  const queries = [
+    "run_id=2",
+    "flow_id=1",
+    "project=q&kinds=run.updated",
+    "tags=tag1",
+    "names=run.failed&kinds=event.created",
+    "kinds=flow.registered",
+  ];
+  const clients = queries.map((query) => new StreamClient(server.port, `/api/stream?${query}`));
+  await Promise.all(clients.map((client) => client.until(({ messages }) => messages.length === 1)));
+  server.commit({ ops, stream: [5, 2, 0, 1, 4, 0, 0, 2, 4, 0] });
+  const expected = [
+    ["run.updated 2", "event.created 2"],
+    ["run.updated 1", "event.created 1"],
+    ["run.updated 2"],
+    ["run.updated 1", "event.created 1"],
+    [],
+    ["flow.registered 2"],
+  ];
+  for (const [index, client] of clients.entries())
+    await client.until(({ messages }) => messages.length > (expected[index]?.length ?? 0));
+  t.same(clients.map(kindsOf), expected);
+  for (const client of clients) client.socket.destroy();
+  const wrong = await server.send("GET", "/api/stream?kinds=runs");
+  t.equal(wrong.status, 422);
+  t.match(wrong.text, /unknown kind/);
+});
+
+t.test("a snapshot gives a reader the run that changed before the ring begins", async (t) => {
+  const server = await setup(t);
+  addRuns(server, [1]);
+  const client = new StreamClient(server.port, "/api/stream?run_id=1&kinds=run.updated&snapshot=1&since=0");
+  await client.until(({ messages }) => messages.some(({ event }) => event === "run.updated"));
+  t.match(
+    client.messages.map(({ event, id }) => [event, id]),
+    [
+      ["hello", null],
+      ["resync", Number],
+      ["run.updated", null],
+    ],
+  );
+  t.same(client.messages[2]?.data, JSON.parse((await server.send("GET", "/api/runs/1")).text));
+  client.socket.destroy();
+});

@@ -1,5 +1,5 @@
 /** The tour and the guides on a real server: their statements hold. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
@@ -104,4 +104,32 @@ t.test("the guides: approval, backfill with a flow that follows, rules", async (
   await t.test("every rule is taken as it stands", async (t) => {
     for (const rule of readJson<RuleBody[]>("guides/rules.json")) t.ok((await createRule(t, url, rule)) > 0, rule.name);
   });
+});
+
+t.test("the guides' examples can be saved in one folder: no two of them have a flow or job of the same name", async (t) => {
+  const docs = fileURLToPath(new URL("../../docs", import.meta.url));
+  const owners = new Map<string, string>();
+  const guides = readdirSync(join(docs, "guides")).map((name) => join("guides", name));
+  for (const page of ["tour.md", ...guides]) {
+    const blocks = readFileSync(join(docs, page), "utf8").matchAll(/^```(?:ts|toml)\n(.*?)^```/gms);
+    for (const [, code = ""] of blocks)
+      for (const [, flow, job] of code.matchAll(/^export const \w+ = flow\(\s*"([^"]+)"|^\[jobs\.([^\]]+)\]/gm)) {
+        const name = flow ?? job ?? "";
+        t.equal(owners.get(name), undefined, `${name} of ${page}`);
+        owners.set(name, page);
+      }
+  }
+  t.ok(owners.size > 20, "the guides have flows");
+});
+
+t.test("a secret is read by a flow, and its log does not show it", async (t) => {
+  const { client } = await serve(t, "guides");
+  const first = await client.flows.run(await flowId(client, "orders"));
+  t.match((await client.waitFor(first.id)).run.state, { type: "Failed", message: /npx millrace variables set shop\/api-key/ });
+  await client.variables.set({ name: "shop/api-key", value: "key-of-the-shop", secret: true });
+  const { id } = await client.flows.run(await flowId(client, "orders"));
+  t.equal((await client.waitFor(id)).result, 3);
+  const lines = await client.runs.logs(id).first(10);
+  t.match(lines.map(({ message }) => message).join("\n"), "asking for the orders since 0 with ***");
+  t.equal((await client.variables.get("shop/last-order")).value, 3);
 });

@@ -17,6 +17,11 @@ interface LoadJson {
   summary: { phase: string; name: string; ratio: number | null }[];
 }
 
+interface DurableJson {
+  parts: LoadJson[];
+  goals: { what: string; measured: number | null }[];
+}
+
 /** Runs a load test to its end. */
 async function load(...args: string[]): Promise<{ stdout: string; stderr: string }> {
   return await promisify(execFile)(process.execPath, ["--conditions=millrace-src", MAIN, ...args], { maxBuffer: 2 ** 24 });
@@ -59,6 +64,38 @@ t.test("runs are created in batches and one by one, with and without engines tha
   t.equal(figureOf(report, "creation", "single", "requests"), 35);
   t.ok((figureOf(report, "runs", "batch", "runs") ?? 0) > 0);
   t.ok(report.summary.some(({ phase, name, ratio }) => phase === "runs" && name === "runs" && ratio !== null));
+});
+
+t.test("the requests of real engines are counted", async (t) => {
+  const sizes = ["--workloads", "empty", "--runs", "20", "--rounds", "1", "--creators", "2"];
+  const report = JSON.parse((await load("--real", ...sizes, "--count-requests", "--json")).stdout) as LoadJson;
+  t.ok((figureOf(report, "empty", "millrace", "engine requests per run") ?? 0) > 0);
+});
+
+t.test("runs of real engines are created evenly, while their engines are replaced", async (t) => {
+  const sizes = ["--workloads", "empty", "--runs", "60", "--per-second", "100", "--rounds", "1"];
+  const report = JSON.parse((await load("--real", ...sizes, "--serve=--engine-max-runs=10", "--json")).stdout) as LoadJson;
+  const creation = figureOf(report, "empty", "millrace", "creation of all") ?? 0;
+  t.ok(creation >= 0.59, "60 runs at 100 a second");
+  t.ok((figureOf(report, "empty", "millrace", "engine starts") ?? 0) > 1);
+});
+
+t.test("durable runs store their steps, sleep through a restart, and are queued when their sleeps end", async (t) => {
+  const sizes = ["--runs", "20", "--steps", "5", "--sleeping", "30", "--due", "30", "--rounds", "1"];
+  const report = JSON.parse((await load("--durable", "--compiled", ...sizes, "--json")).stdout) as DurableJson;
+  const [steps, sleeping, ends] = report.parts;
+  const figure = (part: LoadJson | undefined, phase: string, target: string, name: string) =>
+    part === undefined ? undefined : figureOf(part, phase, target, name);
+  for (const side of ["stored steps", "tasks only"]) t.ok((figure(steps, "steps", side, "steps") ?? 0) > 0, side);
+  for (const home of ["sleeping runs", "empty home"]) t.ok((figure(sleeping, "sleeping", home, "start") ?? 0) > 0, home);
+  for (const phase of ["evenly", "at-once"]) {
+    t.ok((figure(ends, phase, "millrace", "due to queued p99") ?? -1) >= 0, phase);
+    t.ok((figure(ends, phase, "millrace", "health slowest") ?? 0) > 0, phase);
+  }
+  const queued = figure(ends, "evenly", "millrace", "all queued after") ?? 0;
+  t.ok(queued >= 900, "the last of 30 sleeps that end evenly over a second ends 967 ms after the first");
+  t.equal(report.goals.length, 7);
+  t.notOk(report.goals.some(({ measured }) => measured === null));
 });
 
 t.test("a wrong option ends with code 2 and the options of that kind of test", async (t) => {

@@ -173,6 +173,11 @@ async function changes(t: Test, use: Use, paused: number[]): Promise<void> {
   const created = (await use("run_flow", { flow: "orders", parameters: { day: "2026-02-03" } }))["run"] as Run;
   t.match(created, { created_by: "mcp:official", parameters: { day: "2026-02-03" } });
   t.match(await use("cancel_run", { run_id: created.id }), { run: { state: { type: "Cancelled" } } });
+  const again = (await use("retry_run", { run_id: created.id }))["run"] as Run;
+  t.match(again, { created_by: `retry:${created.id}`, parent_run_id: created.id });
+  t.match(await use("explain_run", { run_id: again.id }), { explanation: { run_id: again.id } });
+  t.match(await use("cancel_run", { run_id: again.id }), { run: { state: { type: "Cancelled" } } });
+  t.match(await use("wait_for_run", { run_id: again.id, timeout_s: 10 }), { ended: true });
   t.match(await use("resume_run", { run_id: paused.pop(), input: { yes: true } }), { run: { state: { type: "Scheduled" } } });
   const made = await use("create_schedule", { flow: "orders", kind: "cron", cron: "0 3 * * *" });
   const schedule_id = (made["schedule"] as { id: number }).id;

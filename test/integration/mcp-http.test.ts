@@ -1,8 +1,9 @@
 import { createConnection } from "node:net";
 import t, { type Test } from "tap";
 import type { Primitive } from "#protocol/wire/feed";
+import { putOperation } from "#storage/write/ops";
 import { type StubOptions, StubServer } from "../support/gateway-stub.ts";
-import { putFlow, putRun, type RunSpec } from "../support/storage-rows.ts";
+import { putFlow, putRun, type RunSpec, runState } from "../support/storage-rows.ts";
 
 const RUN: RunSpec = {
   id: 1,
@@ -211,4 +212,23 @@ t.test("while nothing can be written, reads go on and writes say so", async (t) 
   server.gateway.receive({ kind: "ReadOnly", on: true, status: 507, error: "disk is full", since: 7 });
   t.match(await tool(server, "cancel_run", { run_id: 1 }), { isError: true, text: /disk is full\. Nothing was changed/ });
   t.match(await tool(server, "list_runs", {}), { isError: false, value: { runs: [] } });
+});
+
+t.test("wait_for_run returns with the end of the run", async (t) => {
+  const server = await start(t);
+  const ops: Primitive[] = [];
+  putFlow(ops, 1, "p", "f");
+  const run = { ...RUN, type: "Running", stateName: "Running", end: null } as const;
+  putRun(ops, { ...run, tags: [] });
+  server.commit({ ops, stream: [0, 1] });
+  const waiting = tool(server, "wait_for_run", { run_id: 1, timeout_s: 50 });
+  await rpc(server, "ping");
+  const ended: Primitive[] = [];
+  putOperation(ended, "update_run", { id: 1, ...runState(RUN) });
+  server.commit({ ops: ended, stream: [0, 1] });
+  t.match(await waiting, {
+    isError: false,
+    value: { run_id: 1, ended: true, state: { type: "Completed" }, waits_for: null, logs: [] },
+  });
+  t.match(await tool(server, "wait_for_run", { run_id: 9 }), { isError: true, text: /run 9 not found/ });
 });

@@ -76,6 +76,62 @@ t.test("flows in Python", { skip: hasPython ? false : "there is no python3" }, a
     t.match((await client.waitFor(id)).run.state, { type: "Cancelled", message: "cancelled" });
   });
 
+  await t.test("many that wait, side by side on one engine", async (t) => {
+    writeFileSync(
+      join(dir, "waiting.py"),
+      ["import logging, time", "def nap(n):", "    time.sleep(1)", '    logging.info("run %s", n)', "    return n", ""].join(
+        "\n",
+      ),
+    );
+    const schema = { type: "object", properties: { n: { type: "integer" } } };
+    const defaults = { ...flow, module: "waiting.py", flow: "nap", parameter_schema: schema };
+    const runs = Array.from({ length: 60 }, (_, n) => ({ parameters: { n } }));
+    const created = await client.runs.createMany(runs, { defaults });
+    const ended = await Promise.all(created.map(({ id }) => client.waitFor(id)));
+    t.same(
+      ended.map(({ result }) => result),
+      runs.map(({ parameters }) => parameters.n),
+    );
+    const engines = new Set(ended.map(({ run }) => run.engine_pid));
+    t.equal(engines.size, 1);
+    const times = ended.map(({ run }) => [run.start_time ?? 0, run.end_time ?? 0] as const);
+    const most = Math.max(...times.map(([at]) => times.filter(([from, to]) => from <= at && at < to).length));
+    t.ok(most >= 4, `at most ${most} at a time`);
+    for (const [n, { id }] of created.entries())
+      t.same(
+        (await client.runs.logs(id).first(10)).map(({ message }) => message),
+        [`run ${n}`],
+      );
+  });
+
+  await t.test("runs whose reports are too large for one exchange, alone or together", async (t) => {
+    // The barrier lets the runs report at the same time.
+    const code = `import logging, threading
+barrier = threading.Barrier(13)
+def talk(lines):
+    barrier.wait()
+    for _ in range(lines): logging.info("x" * 60_000)
+`;
+    writeFileSync(join(dir, "talking.py"), code);
+    const schema = { type: "object", properties: { lines: { type: "integer" } } };
+    const defaults = { ...flow, module: "talking.py", flow: "talk", parameter_schema: schema };
+    const counts = [...Array.from({ length: 12 }, () => 7), 30];
+    const created = await client.runs.createMany(
+      counts.map((lines) => ({ parameters: { lines } })),
+      { defaults },
+    );
+    for (const [index, { id }] of created.entries()) {
+      t.equal((await client.waitFor(id)).run.state.type, "Completed");
+      t.equal((await client.runs.logs(id).first(100)).length, counts[index]);
+    }
+  });
+
+  await t.test("one whose result is no JSON fails alone", async (t) => {
+    writeFileSync(join(dir, "strange.py"), "def strange():\n    return object()\n");
+    const { id } = await client.runs.create({ ...flow, module: "strange.py", flow: "strange" });
+    t.match((await client.waitFor(id)).run.state, { type: "Failed", message: /TypeError.*not JSON serializable/ });
+  });
+
   await t.test("a module that cannot be imported", async (t) => {
     const { id } = await client.runs.create({ ...flow, module: "faulty.py", flow: "any" });
     t.match((await client.waitFor(id)).run.state, { type: "Failed", message: /No module named 'nothing_of_this_name'/ });

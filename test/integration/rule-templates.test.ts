@@ -98,7 +98,7 @@ t.test("0 escapes and the server stays up", async (t) => {
     return list[0]?.outcomes.length === inEveryField(url).length ? list : null;
   });
   for (const outcome of firing?.outcomes ?? []) t.match(outcome, { status: "failed", error: /template error|took longer/ });
-  t.same(await answers.end(), [200, 201], "everybody else is answered meanwhile");
+  t.same(await answers.end(), [200, 201], "other requests are answered during the rendering");
   t.ok(server.residentBytes() - before < 1_000 * MIB);
   t.equal(server.child.exitCode, null);
   const tested = await server.call("POST", `/api/rules/${rules[0]}/test`);

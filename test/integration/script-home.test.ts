@@ -46,7 +46,7 @@ t.test("Ctrl-C cancels the run of a script", { timeout: 180_000 }, async (t) => 
 
 t.test("runs that wait for others are left alone, and the home is free afterwards", { timeout: 180_000 }, async (t) => {
   const local = await startInProcess(home, home);
-  t.throws(() => lockHome(home), { name: "HomeLockedError" }, "the home is locked meanwhile");
+  t.throws(() => lockHome(home), { name: "HomeLockedError" }, "the home is locked while it is served");
   const url = "in this process";
   const client = new Millrace({
     peer: () => Promise.resolve({ url, token: null, send: (path, request) => local.send({ ...request, path }) }),

@@ -67,3 +67,15 @@ t.test(
     });
   },
 );
+
+t.test("without a server a script executes its run and the children of it", { timeout: 180_000 }, async (t) => {
+  const own = mkdtempSync(join(tmpdir(), "millrace-script-"));
+  t.teardown(() => rmSync(own, { recursive: true, force: true }));
+  const done = await runScript(SCRIPT, own, "family");
+  t.equal(done.code, 0, done.stderr);
+  const lines = done.stdout.trimEnd().split("\n");
+  t.match(lines.at(-1), '{"result":[2,3,4]}', done.stdout);
+  t.same(lines.slice(0, -1).sort(), ["nap 1", "nap 2", "nap 3"], "nothing between a wait and the end is done twice");
+  const called = await runScript(SCRIPT, own, "called");
+  t.match(called.stdout, /callback\(\) needs a server: this script executes its run itself/, called.stderr);
+});

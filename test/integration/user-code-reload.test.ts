@@ -81,6 +81,7 @@ t.test("it is said which files were loaded again, and for how many flows", async
     complain: (line) => lines.push(line),
     tell: (line) => told.push(line),
   });
+  code.take(await code.discover());
   writeFileSync(join(dir, "word.ts"), "export const word = 2;");
   await code.discoverAgain();
   t.same(told, ["code of 4 flows reloaded: word.ts changed"]);
@@ -92,4 +93,35 @@ t.test("it is said which files were loaded again, and for how many flows", async
   await code.discoverAgain();
   t.equal(told.length, 1, "a file that does not load was not reloaded");
   t.match(lines.at(-1), /^a\.ts could not be used: /);
+});
+
+t.test("the terminal names the flows that were added, declared otherwise or are gone, and the problems", async (t) => {
+  const flowFile = (name: string, options = "{}") =>
+    `import { every, flow } from "millrace"; export const f = flow("${name}", ${options}, async () => 1);`;
+  const { keeper, dir, lines } = await keep(t, { "a.ts": flowFile("a"), "b.ts": flowFile("b") });
+  const told: string[] = [];
+  const code = new ServedCode(keeper, {
+    found: () => undefined,
+    complain: (line) => lines.push(line),
+    tell: (line) => told.push(line),
+  });
+  code.take(await code.discover());
+  const reload = async (): Promise<string[]> => {
+    await code.discoverAgain();
+    return told.splice(0);
+  };
+  t.same(await reload(), [], "nothing has changed");
+  writeFileSync(join(dir, "c.ts"), flowFile("c"));
+  t.same(await reload(), ["flow added: c (c.ts)"]);
+  writeFileSync(join(dir, "a.ts"), flowFile("a", '{ schedules: [every("1h")] }'));
+  t.same(await reload(), ["code of 1 flow reloaded: a.ts changed; flow declared otherwise: a (a.ts)"]);
+  rmSync(join(dir, "b.ts"));
+  t.same(await reload(), ["flow gone: b (b.ts)"]);
+  writeFileSync(join(dir, "c.ts"), "import 'millrace'; nonsense(");
+  t.same(await reload(), [], "the flow of a file that does not load stays");
+  t.match(lines, [/^c\.ts could not be used: /]);
+  writeFileSync(join(dir, "c.ts"), flowFile("later"));
+  t.same(await reload(), ["code of 1 flow reloaded: c.ts changed; flow added: later (c.ts); flow gone: c (c.ts)"]);
+  for (let at = 0; at < 7; at += 1) writeFileSync(join(dir, `more${at}.ts`), flowFile(`more${at}`));
+  t.match(await reload(), [/^flows added: more0 \(more0\.ts\), .*more4 \(more4\.ts\) and 2 more$/]);
 });

@@ -1,4 +1,5 @@
 /** A command line as it is shown in reports. */
+import { quoteForShell } from "#protocol/values/shell-word";
 
 /** Options that do not change what is measured. */
 const NOT_SHOWN = new Set(["--json"]);
@@ -15,7 +16,7 @@ export function commandText(args: readonly string[]): string {
     } else if (SECRET_OPTIONS.has(name)) {
       if (value === undefined) n += 1;
       shown.push(name, "...");
-    } else shown.push(quoted(args[n] ?? ""));
+    } else shown.push(quoteForShell(args[n] ?? ""));
   }
   return shown.length === 0 ? "npm run load" : `npm run load -- ${shown.join(" ")}`;
 }
@@ -23,8 +24,4 @@ export function commandText(args: readonly string[]): string {
 function splitOption(arg: string): [string, string | undefined] {
   const at = arg.indexOf("=");
   return at === -1 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)];
-}
-
-function quoted(arg: string): string {
-  return /^[\w./:=,@%+-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
 }

@@ -4,6 +4,7 @@ import { BATCH } from "./batch/batch-load.ts";
 import { BULLMQ } from "./bullmq/bullmq-load.ts";
 import { UsageError } from "./command-line.ts";
 import { commandText } from "./command-text.ts";
+import { DURABLE } from "./durable/durable-load.ts";
 import { GOALS } from "./goals/goals-load.ts";
 import { SIMULATED } from "./load-test.ts";
 import { readMachine } from "./machine.ts";
@@ -20,6 +21,7 @@ const MODES: Readonly<Record<string, Mode>> = {
   "--slots": SLOTS,
   "--batch": BATCH,
   "--bullmq": BULLMQ,
+  "--durable": DURABLE,
   "--goals": GOALS,
 };
 

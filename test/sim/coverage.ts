@@ -34,6 +34,7 @@ export const EXCHANGE_FEATURES = [
   "an engine ends with begun and other runs",
   "an engine ends with 100 runs",
   "an engine comes back as another process",
+  "a late request of a former process",
   "an exclusive run on an engine with slots",
   "a run that is to run alone",
   "an uncounted crash",
@@ -41,11 +42,36 @@ export const EXCHANGE_FEATURES = [
 
 export type ExchangeFeature = (typeof EXCHANGE_FEATURES)[number];
 
+/** What happens to durable runs, and to runs that are parked. */
+export const DURABLE_FEATURES = [
+  "an attempt finds results of steps",
+  "a step under a lease that is over",
+  "a run is parked for several waits",
+  "a run is parked for its retry delay",
+  "a park for a wait that has settled",
+  "a park for a wait that does not exist",
+  "a parked run keeps its resources",
+  "a parked run is cancelled",
+  "a parked run is deleted",
+  "a wait that ended with its lineage is armed again",
+  "an event settles a wait",
+  "a person wakes a run",
+  "a wait times out",
+  "a child ends and settles its wait",
+  "a child is gone",
+  "a child ends with its caller",
+  "a child outlives its caller",
+  "a fork finds results of its origin",
+] as const;
+
+export type DurableFeature = (typeof DURABLE_FEATURES)[number];
+
 export class Coverage {
   readonly cells: Counts = new Map();
   readonly operations: Counts = new Map();
   readonly faults: Counts = new Map();
   readonly exchanges: Counts = new Map();
+  readonly durable: Counts = new Map();
   readonly answers: Counts = new Map();
 
   cell(from: From, to: StateType): void {
@@ -64,12 +90,16 @@ export class Coverage {
     count(this.exchanges, feature);
   }
 
+  durableRun(feature: DurableFeature): void {
+    count(this.durable, feature);
+  }
+
   answer(kind: string, status: number): void {
     count(this.answers, `${kind} ${status}`);
   }
 
   add(other: Coverage): void {
-    for (const part of ["cells", "operations", "faults", "exchanges", "answers"] as const) {
+    for (const part of ["cells", "operations", "faults", "exchanges", "durable", "answers"] as const) {
       for (const [key, times] of other[part]) count(this[part], key, times);
     }
   }
@@ -83,6 +113,7 @@ export class Coverage {
       ...OPERATION_NAMES.filter((name) => !this.operations.has(name)).map((name) => `operation ${name}`),
       ...FAULTS.filter((fault) => !this.faults.has(fault)).map((fault) => `fault "${fault}"`),
       ...EXCHANGE_FEATURES.filter((feature) => !this.exchanges.has(feature)).map((feature) => `exchange "${feature}"`),
+      ...DURABLE_FEATURES.filter((feature) => !this.durable.has(feature)).map((feature) => `durable "${feature}"`),
     ];
   }
 
@@ -109,15 +140,20 @@ export class Coverage {
       ...list(this.faults),
       "exchanges:",
       ...list(this.exchanges),
+      "durable runs:",
+      ...list(this.durable),
       "answers:",
       ...list(this.answers),
     ].join("\n");
   }
 
   toJSON(): unknown {
-    const { cells, operations, faults, exchanges, answers } = this;
+    const { cells, operations, faults, exchanges, durable, answers } = this;
     return Object.fromEntries(
-      Object.entries({ cells, operations, faults, exchanges, answers }).map(([key, counts]) => [key, Object.fromEntries(counts)]),
+      Object.entries({ cells, operations, faults, exchanges, durable, answers }).map(([key, counts]) => [
+        key,
+        Object.fromEntries(counts),
+      ]),
     );
   }
 }

@@ -6,10 +6,9 @@ import type { EngineKeyFields } from "#actors/core/state/engine";
 import type { WorkItem } from "#protocol/records/engine";
 import type { StateType } from "#protocol/records/state";
 import type { CommandKind } from "#protocol/wire/command";
-import type { ExchangeFeature } from "./coverage.ts";
+import type { DurableFeature, ExchangeFeature } from "./coverage.ts";
+import type { CoursePorts } from "./durable-course.ts";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
-import type { Random } from "./random.ts";
-import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
 export const RETRY_US = 200_000;
@@ -32,9 +31,7 @@ export interface EngineTraits {
   slots: number;
 }
 
-export interface EnginePorts {
-  time: SimulatedTime;
-  random: Random;
+export interface EnginePorts extends CoursePorts {
   trace: Trace;
   host: string;
   submit(request: Request, settled: (outcome: Outcome) => void): Pending | null;
@@ -45,6 +42,7 @@ export interface EnginePorts {
   /** The newest run, of whatever flow. */
   newestRun(): number;
   reached(feature: ExchangeFeature): void;
+  reachedDurable(feature: DurableFeature): void;
   ended(engine: EngineProcess): void;
 }
 

@@ -4,6 +4,7 @@
  */
 import { STATE_TYPES, type StateType } from "#protocol/records/state";
 import type { CommandKind } from "#protocol/wire/command";
+import { AWAITED_EVENT } from "./durable-program.ts";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
@@ -31,12 +32,26 @@ const FLOWS: Readonly<Record<string, { module: string; options: Record<string, u
   checked: { module: "b.ts", options: { has_bulk_complete: true } },
   following: { module: "a.ts", options: { after: { flow: "plain", parameters: { x: "{{ run.id }}" } }, max_concurrent: 3 } },
 };
+/** Flows whose runs store steps, wait without an engine and call children; not in every simulation. */
+const DURABLE_FLOWS: typeof FLOWS = {
+  sleeper: { module: "a.ts", options: { durable: true, crash_retries: 2 } },
+  caller: { module: "a.ts", options: { durable: true, crash_retries: 1 } },
+  holder: { module: "b.ts", options: { durable: true, resources: { gpu: 1 }, crash_retries: 3 } },
+  hasty: { module: "a.ts", options: { durable: true, timeout_seconds: 4, max_concurrent: 2 } },
+  single: { module: "b.ts", options: { durable: true, max_concurrent: 1, on_overlap: "cancel_new" } },
+};
 const SCHEMA = {
   type: "object",
   properties: { x: { type: "integer", default: 1 }, text: { type: "string" }, day: { type: "string", format: "date" } },
 };
 /** Fields common to all registrations. */
 export const FLOW_REGISTRATION = { project: PROJECT, source_dir: SOURCE_DIR, parameter_schema: SCHEMA, flow_tags: ["t1"] };
+
+/** How a child is registered with its wait. */
+export function registrationOf(flow: string): Record<string, unknown> {
+  const { module = "", options = {} } = FLOWS[flow] ?? DURABLE_FLOWS[flow] ?? {};
+  return { module, source_dir: SOURCE_DIR, parameter_schema: SCHEMA, options };
+}
 
 /** Keys of engines that execute some flow. */
 export const ENGINE_KEYS = [
@@ -48,6 +63,9 @@ export const ENGINE_KEYS = [
 
 /** Parameters too large for the core's memory. */
 const LARGE_TEXT = "x".repeat(5000);
+
+/** A parked run that wakes later than this is woken by hand once the faults have stopped. */
+const FAR_US = 60_000_000;
 
 type Action =
   | "create"
@@ -67,7 +85,11 @@ type Action =
   | "settings"
   | "fail"
   | "deleteFlow"
-  | "broken";
+  | "broken"
+  | "wake"
+  | "retry"
+  | "endParked"
+  | "revive";
 
 const WEIGHTS: Record<Action, number> = {
   create: 30,
@@ -88,6 +110,10 @@ const WEIGHTS: Record<Action, number> = {
   fail: 0.5,
   deleteFlow: 0.3,
   broken: 1,
+  wake: 5,
+  retry: 6,
+  endParked: 5,
+  revive: 2,
 };
 
 export interface PeoplePorts {
@@ -102,7 +128,19 @@ export interface PeoplePorts {
   ofType(type: StateType): number[];
   /** Runs in progress on an engine. */
   running(): number[];
+  /** Runs that wait without an engine, with the time at which they wake by themselves. */
+  parked(): { run: number; wakeAt: number | null }[];
+  /** Ended runs of durable flows. */
+  endedDurable(): number[];
+  /** Children that are not due, with the time of their creation. */
+  children(): { run: number; createdAt: number }[];
+  /** Crashed children that are not run again yet, and whose callers wait for them. */
+  crashedChildren(): number[];
+  /** Dynamic keys of the task runs of a run. */
+  taskKeys(run: number): string[];
   calm(): boolean;
+  /** Whether there are runs of durable flows. */
+  durable: boolean;
 }
 
 export class ModelPeople {
@@ -113,10 +151,12 @@ export class ModelPeople {
   /** Creations sent with a key, by the key's number. */
   readonly #keyed: { kind: CommandKind; body: string }[] = [];
   readonly #leases: { run_id: number; lease: number }[] = [];
+  readonly #flows: typeof FLOWS;
 
   constructor(ports: PeoplePorts) {
     this.#ports = ports;
     this.#meanPauseUs = ports.random.pick([20_000, 60_000, 150_000]);
+    this.#flows = ports.durable ? { ...FLOWS, ...DURABLE_FLOWS } : FLOWS;
   }
 
   begin(): void {
@@ -135,9 +175,21 @@ export class ModelPeople {
     const resume = (): void => {
       for (const run of this.#ports.paused()) this.#ask("ResumeRun", run, { input: null });
       for (const run of this.#meddled) this.#ask("CancelRun", run, null);
+      this.#wakeAll();
       this.#ports.time.after(1_000_000, resume);
     };
     resume();
+  }
+
+  /** What parked runs wait for happens: events, and the end of sleeps and children that a step of the clock has moved far away. */
+  #wakeAll(): void {
+    const parked = this.#ports.parked();
+    for (const { run, wakeAt } of parked)
+      if (wakeAt !== null && wakeAt > this.#ports.time.nowUs() + FAR_US) this.#ask("WakeRun", run, null);
+    for (const { run, createdAt } of this.#ports.children())
+      if (createdAt > this.#ports.time.nowUs() + FAR_US) this.#ask("CancelRun", run, null);
+    if (parked.length > 0)
+      for (const n of [1, 2]) this.#ask("EmitEvent", 0, { name: AWAITED_EVENT, run_id: null, payload: { n } });
   }
 
   /** Many runs at once, which an engine with slots may hold together. */
@@ -149,6 +201,8 @@ export class ModelPeople {
     const { random } = this.#ports;
     const action = random.weighted(WEIGHTS);
     const run = this.#someRun();
+    const crashed = this.#ports.crashedChildren();
+    if (crashed.length > 0 && random.chance(0.2)) return this.#ask("DeleteRun", random.pick(crashed), null);
     switch (action) {
       case "create":
         return this.#create();
@@ -191,7 +245,11 @@ export class ModelPeople {
       case "createMany":
         return this.#createMany();
       case "event":
-        return this.#ask("EmitEvent", 0, { name: "note", run_id: random.chance(0.5) ? run : null, payload: { n: 1 } });
+        return this.#ask("EmitEvent", 0, {
+          name: AWAITED_EVENT,
+          run_id: random.chance(0.5) ? run : null,
+          payload: { n: random.between(1, 2) },
+        });
       case "artifact":
         return this.#ask("CreateArtifact", 0, { run_id: run, kind: "table", key: null, data: { rows: [[1, 2]] } });
       case "server":
@@ -204,12 +262,21 @@ export class ModelPeople {
         return this.#ask("DeleteFlow", random.between(1, this.#ports.newestFlow() + 1), null);
       case "broken":
         return this.#ask("TransitionRun", run, '{"type":"Nowhere"}');
+      case "wake":
+        return this.#wake(run);
+      case "retry":
+        return this.#retry(run);
+      case "endParked":
+        return this.#endParked();
+      case "revive":
+        return this.#revive();
     }
   }
 
   #create(): void {
     const { random } = this.#ports;
-    this.#createOf(random.chance(0.3) ? "shared" : random.pick(Object.keys(FLOWS)));
+    if (this.#ports.durable && random.chance(0.3)) return this.#createOf(random.pick(Object.keys(DURABLE_FLOWS)));
+    this.#createOf(random.chance(0.3) ? "shared" : random.pick(Object.keys(this.#flows)));
   }
 
   #createOf(flow: string): void {
@@ -219,13 +286,13 @@ export class ModelPeople {
   /** A batch: prepared in slices if it is long, and refused as a whole or in part if a run of it is wrong. */
   #createMany(): void {
     const { random } = this.#ports;
-    const flows = Array.from({ length: random.between(1, 10) }, () => random.pick(Object.keys(FLOWS)));
+    const flows = Array.from({ length: random.between(1, 10) }, () => random.pick(Object.keys(this.#flows)));
     const runs = flows.map((flow) => (random.chance(0.03) ? { flow, flow_id: 1 } : this.#newRun(flow)));
     this.#createByText("CreateRuns", { defaults: { parameters: { x: 3 } }, runs, partial: random.chance(0.5) });
   }
 
   #newRun(flow: string): Record<string, unknown> {
-    const { module = "", options = {} } = FLOWS[flow] ?? {};
+    const { module = "", options = {} } = this.#flows[flow] ?? {};
     return { ...FLOW_REGISTRATION, flow, module, options, parameters: this.#parameters(), tags: ["t2"] };
   }
 
@@ -259,12 +326,41 @@ export class ModelPeople {
     this.#ask("ResumeRun", run, { input: random.pick([null, { go: true }]) });
   }
 
+  #wake(someRun: number): void {
+    const { random } = this.#ports;
+    const parked = this.#ports.parked();
+    this.#ask("WakeRun", parked.length > 0 && random.chance(0.9) ? random.pick(parked).run : someRun, null);
+  }
+
+  #endParked(): void {
+    const { random } = this.#ports;
+    const parked = this.#ports.parked();
+    if (parked.length > 0) this.#ask(random.pick(["CancelRun", "CancelRun", "DeleteRun"]), random.pick(parked).run, null);
+  }
+
+  /** Moves an ended run of a durable flow back by force: its lineage goes on. */
+  #revive(): void {
+    const ended = this.#ports.endedDurable();
+    if (ended.length === 0) return;
+    const run = this.#ports.random.pick(ended);
+    this.#meddled.add(run);
+    this.#ask("TransitionRun", run, this.#text({ type: "Scheduled", name: null, force: true }));
+  }
+
+  #retry(someRun: number): void {
+    const { random } = this.#ports;
+    const ended = this.#ports.endedDurable();
+    const run = ended.length > 0 && random.chance(0.8) ? random.pick(ended) : someRun;
+    const from = random.pick([undefined, "start", "failure", random.pick(["none", ...this.#ports.taskKeys(run)])]);
+    this.#ask("RetryRun", run, from === undefined ? null : { from });
+  }
+
   #move(someRun: number, force: boolean): void {
     const { random } = this.#ports;
     const paused = this.#ports.paused();
     // By the state first: few runs are Pending or Cancelling at a time, and most are Scheduled or ended.
     const alike = this.#ports.ofType(random.pick<StateType>(STATE_TYPES));
-    const other = alike.length > 0 && random.chance(0.6) ? random.pick(alike) : someRun;
+    const other = alike.length > 0 && random.chance(0.8) ? random.pick(alike) : someRun;
     const run = paused.length > 0 && random.chance(0.4) ? random.pick(paused) : other;
     const type = random.pick<StateType>(STATE_TYPES);
     // An engine may still set a run Running that was taken from it by force; then no engine holds the run.
@@ -304,9 +400,11 @@ export class ModelPeople {
     this.#ask("PatchSettings", 0, { resources: { [name]: random.between(0, 4) } });
   }
 
-  /** Usually one of the newest runs, sometimes any, sometimes an unknown one. */
+  /** Usually one of the newest runs, sometimes one that waits without an engine, sometimes any, sometimes an unknown one. */
   #someRun(): number {
     const { random } = this.#ports;
+    const parked = this.#ports.parked();
+    if (parked.length > 0 && random.chance(0.2)) return random.pick(parked).run;
     const newest = this.#ports.newestRun();
     return random.chance(0.8) ? Math.max(1, newest - random.below(12)) : random.between(1, newest + 2);
   }

@@ -3,9 +3,11 @@
  * repeated, and overtaken by newer ones; reports are wrong, or name leases that were never given. The engine hands runs back,
  * forgets runs, disobeys orders to stop, and takes back slots that it has offered.
  */
-import type { WorkItem } from "#protocol/records/engine";
+import type { ReportResponse, WorkItem } from "#protocol/records/engine";
 import type { ExchangeOutcome, ExchangeResponse, StopOrder } from "#protocol/records/exchange";
 import type { StateType } from "#protocol/records/state";
+import { DurableCourse } from "./durable-course.ts";
+import { follow, type Hands, parkForRetry } from "./durable-hands.ts";
 import { EngineProcess, HEARTBEAT_US, isAnswered, POLL_WAIT_US, RETRY_US, THINK_US } from "./engine-process.ts";
 import type { Outcome } from "./model-gateway.ts";
 import { type Move, ReportedRun } from "./reported-run.ts";
@@ -280,8 +282,51 @@ export class ModelSlotEngine extends EngineProcess {
     if (!this.#holds(held) || held.ending) return;
     this.#report(held, [], [{ type: "Pending" }, { type: "Running" }], () => {
       held.begun = true;
-      this.#work(held);
+      const { item } = held.run;
+      if (item.durable == null) this.#work(held);
+      else follow(new DurableCourse(item, this.ports), this.#handsOn(held));
     });
+  }
+
+  /** What the course of a durable run, or a park, needs of this engine. */
+  #handsOn(held: HeldRun): Hands {
+    const { random, time, calm, reachedDurable } = this.ports;
+    const { run } = held;
+    return {
+      ...{ random, time, calm, reached: reachedDurable },
+      holds: () => this.#holds(held) && !held.ending,
+      seq: () => {
+        run.seq += 1;
+        return run.seq;
+      },
+      later: (meanUs, next) => this.later(meanUs, next),
+      report: (events, settled) => {
+        this.#parts.push({
+          held,
+          events: [...events],
+          returned: false,
+          settled: (outcome) => this.#ifHeld(held, outcome, settled),
+        });
+        this.#wake();
+      },
+      reportLate: (events, settled) => {
+        this.#parts.push({ held, events: [...events], returned: false, settled });
+        this.#wake();
+      },
+      reportAlone: (events, settled) => this.#sendAlone(held, events, (answer) => this.#ifHeld(held, answer, settled)),
+      ask: (kind, target, body, answered) => this.ask(kind, target, body, null, answered),
+      leave: () => this.#leave(held),
+      cancel: () => this.#cancel(held),
+      end: () => this.#end(held),
+      fail: () => {
+        held.ending = true;
+        this.#report(held, [], [{ type: "Failed", message: "a wait was refused" }], () => this.#lastReports(held));
+      },
+    };
+  }
+
+  #ifHeld<Outcome>(held: HeldRun, outcome: Outcome, settled: (outcome: Outcome) => void): void {
+    if (this.#holds(held) && !held.ending) settled(outcome);
   }
 
   /** Events of a run, then moves; `next` once the server has applied them. */
@@ -316,6 +361,7 @@ export class ModelSlotEngine extends EngineProcess {
       this.ports.reached("an engine leaves a run that has begun");
       return void this.#held.delete(run.item.run_id);
     }
+    if (random.chance(0.4)) return parkForRetry(run.item, this.#handsOn(held), next);
     const again = (): void => this.#report(held, [], [{ type: "Running", name: "Retrying" }], next);
     this.#report(held, [], [{ type: "Scheduled", name: "AwaitingRetry" }], () => this.later(THINK_US, again));
   }
@@ -323,20 +369,26 @@ export class ModelSlotEngine extends EngineProcess {
   /** A report as a request of its own, as for large reports; an exchange may overtake its slices. */
   #reportAlone(held: HeldRun, next: () => void): void {
     if (this.#reporting.has(held)) return next();
+    const { run, lease } = held;
+    this.#sendAlone(held, run.events(), next);
+    if (this.ports.random.chance(0.5)) return;
+    this.#extras.push({ run_id: run.item.run_id, lease, events: [] });
+    this.#exchange();
+  }
+
+  /** Once no other report of the run is on its way. */
+  #sendAlone(held: HeldRun, events: readonly unknown[], next: (answer: ReportResponse) => void): void {
+    if (this.#reporting.has(held)) return this.later(THINK_US, () => this.#sendAlone(held, events, next));
     this.#reporting.add(held);
     const { run, lease } = held;
-    const run_id = run.item.run_id;
-    const body = JSON.stringify({ engine_id: this.traits.id, run_id, lease, events: run.events() });
+    const body = JSON.stringify({ engine_id: this.traits.id, run_id: run.item.run_id, lease, events });
     this.ports.reached("a report as a request of its own");
-    this.ask("Report", 0, body, null, (status) => {
+    this.ask("Report", 0, body, null, (status, text) => {
       this.#reporting.delete(held);
-      if (status === 200) next();
+      if (status === 200) next(JSON.parse(text) as ReportResponse);
       else this.#leave(held);
       this.#wake();
     });
-    if (this.ports.random.chance(0.5)) return;
-    this.#extras.push({ run_id, lease, events: [] });
-    this.#exchange();
   }
 
   #end(held: HeldRun): void {

@@ -17,6 +17,7 @@ import type { GenerationRequest } from "#actors/store-writer/commit-client";
 import type { Batch } from "#storage/write/batch";
 import { emptyDecision } from "#storage/write/batch";
 import { CommitRecord } from "#storage/write/commit-record";
+import { DURABLE_MUTATIONS } from "./durable-mutations.ts";
 import { EXCHANGE_MUTATIONS } from "./exchange-mutations.ts";
 import {
   type CommandLike,
@@ -219,6 +220,7 @@ export const MUTATIONS: readonly Mutation[] = [
       }),
   },
   ...EXCHANGE_MUTATIONS,
+  ...DURABLE_MUTATIONS,
 ];
 
 /** Changes a due schedule before its fires are decided. */

@@ -465,7 +465,7 @@ function factsOf(startedAt: number): ServerFacts {
     url: "",
     listening: () => undefined,
     fileSizes: () => ({ database: 0, wal: 0 }),
-    secrets: { present: false, seal: (text) => text, open: (sealed) => sealed },
+    secrets: { present: false, seal: (text) => text, open: (sealed) => sealed, sign: (text) => text.replaceAll(" ", "-") },
     writeSettings: () => undefined,
   };
 }

@@ -10,10 +10,15 @@ import type { DeliveryRequest } from "#actors/rule-engine/rule-messages";
 import { isTerminal } from "#protocol/records/state";
 import type { Committed, FeedMessage } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
+import { runQuery } from "#storage/queries/named";
+import { Statements } from "#storage/sqlite/statements";
 import type { CommitRequest, CommitResult } from "#storage/write/writer";
 import { BackfillChecker } from "./checkers/backfills.ts";
 import { CapacityChecker } from "./checkers/capacity.ts";
 import { type Answer, type Checker, readOperations } from "./checkers/checker.ts";
+import { DurableChildrenChecker } from "./checkers/durable-children.ts";
+import { DurableStepsChecker } from "./checkers/durable-steps.ts";
+import { DurableWaitsChecker } from "./checkers/durable-waits.ts";
 import { ExchangesChecker } from "./checkers/exchanges.ts";
 import { ExclusiveChecker } from "./checkers/exclusive.ts";
 import { ExpectationsChecker } from "./checkers/expectations.ts";
@@ -31,18 +36,21 @@ import { RulesChecker } from "./checkers/rules.ts";
 import { ScheduleChecker } from "./checkers/schedules.ts";
 import { StoreChecker } from "./checkers/store.ts";
 import { VisibilityChecker } from "./checkers/visibility.ts";
-import { Coverage } from "./coverage.ts";
+import { Coverage, type DurableFeature } from "./coverage.ts";
+import type { CoursePorts } from "./durable-course.ts";
 import type { EngineProcess, EngineTraits } from "./engine-process.ts";
 import { type Fault, type PlannedFault, planFaults } from "./fault-plan.ts";
+import { LateRequests } from "./late-requests.ts";
 import { ModelEngine } from "./model-engine.ts";
 import { ModelGateway, type Outcome, type Pending, type Request } from "./model-gateway.ts";
 import { ModelOutside } from "./model-outside.ts";
-import { ENGINE_KEYS, FLOW_REGISTRATION, ModelPeople, TOTALS } from "./model-people.ts";
+import { ENGINE_KEYS, FLOW_REGISTRATION, ModelPeople, registrationOf, TOTALS } from "./model-people.ts";
 import { declaredSchedules, ModelPlanners } from "./model-planners.ts";
 import { ModelProcesses, type ProcessWatch } from "./model-processes.ts";
 import { ModelRuleMakers } from "./model-rule-makers.ts";
 import { ModelSlotEngine } from "./model-slot-engine.ts";
 import type { Mutation } from "./mutation-tools.ts";
+import { openWaitsOf, seenByPeople } from "./people-ports.ts";
 import { Random } from "./random.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import { type Choice, SimulatedServer, type Surroundings, THROWING } from "./simulated-server.ts";
@@ -55,17 +63,20 @@ const SERVER_PID = 1000;
 const ENGINES_MAX = 4;
 /** Commits between two checks of the whole store. */
 const LOOK_EVERY = 60;
-/** Time to come to rest after the faults: reruns, long-polls and silences take time. */
-const REST_US = 240_000_000;
+/** Time to come to rest after the faults: reruns, long-polls, silences and chains of sleeps take time. */
+const REST_US = 600_000_000;
 /** Interval of the checks whether everything has ended. */
 const REST_LOOK_US = 2_000_000;
 /** A seed that handles more messages than this after the faults loops endlessly. */
-const REST_MESSAGES_MAX = 60_000;
+const REST_MESSAGES_MAX = 150_000;
 
 /** Runs created at once in some seeds. */
 const THRONG_RUNS = 220;
 /** Runs that an engine executes side by side in such seeds. */
 const THRONG_SLOTS = 200;
+
+/** Rows of a page of steps or waits: small, so that runs read several. */
+const STEPS_READ = 3;
 
 const HOUR_US = 3_600_000_000;
 /** Faults that only affect the wall clock. */
@@ -129,10 +140,17 @@ class Simulation {
   readonly #engines: ProcessesChecker;
   readonly #checkers: readonly Checker[];
   readonly #processes: ModelProcesses;
+  readonly #lateRequests = new LateRequests({
+    time: this.#time,
+    gateway: () => this.#gateway,
+    submit: (request, settled) => this.#submit(request, settled),
+    reached: (feature) => this.coverage.exchange(feature),
+  });
   readonly #people: ModelPeople;
   readonly #ruleMakers: ModelRuleMakers;
   readonly #ruleHistory = new RuleHistory();
   readonly #rules: RulesChecker;
+  readonly #durableSteps: DurableStepsChecker;
   readonly #expectations: ExpectationsChecker;
   readonly #outside: ModelOutside;
   /** Retention days of events and log lines: sometimes short enough to expire within the simulation. */
@@ -147,6 +165,8 @@ class Simulation {
   /** Whether engines get as many runs as one can hold. */
   readonly #isThronged: boolean;
   readonly #keepsRules: boolean;
+  /** Whether there are runs of durable flows. */
+  readonly #isDurable: boolean;
   readonly #planners: ModelPlanners;
   /** Whether there are schedules and backfills. */
   readonly #plans: boolean;
@@ -180,6 +200,7 @@ class Simulation {
     this.#engines = new ProcessesChecker(this.#history, ENGINES_MAX, (pid) => this.#processes.isAlive(pid));
     this.#rules = new RulesChecker(this.#ruleHistory);
     this.#expectations = new ExpectationsChecker(this.#ruleHistory, this.#time);
+    this.#durableSteps = new DurableStepsChecker(this.#history, this.coverage);
     this.#checkers = [
       new MovesChecker(this.coverage),
       new HoldingChecker(this.#requests),
@@ -198,29 +219,19 @@ class Simulation {
       new BackfillChecker(),
       new StoreChecker(this.#disk),
       new RetentionChecker(this.#time),
+      this.#durableSteps,
+      new DurableWaitsChecker(this.#time, this.#requests, this.coverage),
+      new DurableChildrenChecker(this.coverage),
     ];
     this.#spawns = this.#random.chance(0.5);
     this.#keepsRules = this.#random.chance(0.7) || options.faults !== undefined;
     this.#plans = this.#random.chance(0.6);
+    this.#isDurable = this.#random.chance(0.6);
     this.#exchanging = this.#random.pick([0, 0.5, 0.7, 1]);
     this.#isThronged = this.#exchanging > 0 && this.#random.chance(0.25);
     const drawn = planFaults(this.#random, options.messages);
     this.#planned = options.faults === undefined ? drawn : [...options.faults];
-    this.#processes = new ModelProcesses(this.#time, this.#processWatch(), (id, key, pid) => {
-      const fails = !this.#calm && this.#random.chance(0.1);
-      return fails
-        ? null
-        : this.#engine({
-            id,
-            pid,
-            key,
-            spawned: true,
-            leases: true,
-            remote: false,
-            obedient: this.#random.chance(0.8),
-            slots: this.#drawSlots(key),
-          });
-    });
+    this.#processes = new ModelProcesses(this.#time, this.#processWatch(), (id, key, pid) => this.#spawn(id, key, pid));
     this.#people = this.#newPeople();
     this.#planners = this.#newPlanners();
     this.#ruleMakers = new ModelRuleMakers({
@@ -237,6 +248,13 @@ class Simulation {
     [this.#server, this.#gateway] = this.#startProcess();
   }
 
+  /** An engine of the pool; some do not start. */
+  #spawn(id: string, key: EngineKeyFields, pid: number): EngineProcess | null {
+    if (!this.#calm && this.#random.chance(0.1)) return null;
+    const obedient = this.#random.chance(0.8);
+    return this.#engine({ id, pid, key, spawned: true, leases: true, remote: false, obedient, slots: this.#drawSlots(key) });
+  }
+
   #processWatch(): ProcessWatch {
     return {
       started: (id, living) => this.#watch(() => this.#engines.started(id, living)),
@@ -249,13 +267,9 @@ class Simulation {
       time: this.#time,
       random: this.#random,
       submit: (request, settled) => this.#submit(request, settled),
-      newestRun: () => this.#history.newestRun,
-      newestFlow: () => this.#history.newestFlow,
-      paused: () => [...this.#history.runs.values()].filter((run) => run.type === "Paused").map((run) => run.id),
-      ofType: (type) => [...this.#history.runs.values()].filter((run) => run.type === type).map(({ id }) => id),
-      running: () =>
-        [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
+      ...seenByPeople(this.#history),
       calm: () => this.#calm,
+      durable: this.#isDurable,
     });
   }
 
@@ -432,6 +446,8 @@ class Simulation {
       externalEnginesMax: 1000,
       unfinishedRunsMax: 100_000,
       runningMax: null,
+      parkAfterSecs: 5,
+      parkedWaitsMax: 4,
       enginePatterns: [],
       host: HOST,
       servedDir: null,
@@ -457,10 +473,11 @@ class Simulation {
     this.#begin({ id, pid: this.#processes.takePid(), key, spawned: false, leases, remote, obedient: random.chance(0.8), slots });
   }
 
-  #begin(traits: EngineTraits): void {
+  #begin(traits: EngineTraits): EngineProcess {
     const engine = this.#engine(traits);
     this.#processes.add(engine);
     engine.begin();
+    return engine;
   }
 
   /** How many runs an engine executes side by side; 0 for an engine that polls. */
@@ -475,7 +492,7 @@ class Simulation {
     const isAgain = traits.slots > 0 && this.#random.chance(0.4);
     if (!isAgain) return this.#addEngine(traits.key);
     this.coverage.exchange("an engine comes back as another process");
-    this.#begin({ ...traits, pid: this.#processes.takePid() });
+    this.#lateRequests.replaced(traits, this.#begin({ ...traits, pid: this.#processes.takePid() }));
   }
 
   #engine(traits: EngineTraits): EngineProcess {
@@ -486,18 +503,35 @@ class Simulation {
       random: this.#random,
       trace: this.trace,
       host: HOST,
-      submit: (request, settled) => this.#submit(request, settled),
+      submit: (request, settled) => this.#lateRequests.submit(traits, request, settled),
       leave: (pending) => this.#gateway.leave(pending),
       calm: () => this.#calm,
       proposed: (from, to) => this.coverage.cell(from, to),
       newestRun: () => this.#history.newestRun,
       reached: (feature) => this.coverage.exchange(feature),
+      ...this.#durablePorts(),
       ended: (engine) => {
         this.#processes.ended(engine);
         this.#exchanges.engineEnded(engine.traits.id, engine.traits.pid);
         if (!engine.traits.spawned) this.#time.after(this.#random.delayUs(500_000), () => this.#startAnother(engine));
       },
     });
+  }
+
+  #durablePorts(): Omit<CoursePorts, "time" | "random"> & { reachedDurable(feature: DurableFeature): void } {
+    return {
+      salt: this.#options.seed,
+      readPage: (query, id, after) => {
+        const page = { id, query: { after, limit: STEPS_READ } };
+        return runQuery(new Statements(this.#disk.database), query, page);
+      },
+      durable: {
+        replayed: (item, found) => this.#watch(() => this.#durableSteps.replayed(item, found)),
+        acknowledged: (item, identity, value) => this.#watch(() => this.#durableSteps.acknowledged(item, identity, value)),
+      },
+      registrationOf,
+      reachedDurable: (feature) => this.coverage.durableRun(feature),
+    };
   }
 
   #submit(request: Request, settled: (outcome: Outcome) => void): Pending | null {
@@ -705,7 +739,7 @@ class Simulation {
   #unfinished(): string | null {
     const run = [...this.#history.runs.values()].find(({ type }) => !isTerminal(type) && type !== "Paused");
     if (run !== undefined)
-      return `run ${run.id} of flow ${this.#history.flows.get(run.flow)?.key} is ${run.type} ${run.name} (engine ${run.engine}, assignment ${run.assignment})`;
+      return `run ${run.id} of flow ${this.#history.flows.get(run.flow)?.key} is ${run.type} ${run.name} (engine ${run.engine}, assignment ${run.assignment}${openWaitsOf(this.#history, run.id)})`;
     const lease = [...this.#history.leases.values()][0];
     if (lease !== undefined) return `lease ${lease.id} of run ${lease.run} holds ${JSON.stringify(lease.resources)}`;
     const request = this.#gateway.unanswered[0];

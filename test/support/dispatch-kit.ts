@@ -2,14 +2,17 @@
  * The dispatch group without threads, store or clock: commands go in, readable decisions come out.
  *
  * Messages between the actors are delivered before `send` returns; timers fire in `pass`. Orders for engine processes are
- * collected. A stub replaces the store; it knows the runs that a test adds. As nothing is loaded or committed, the kit makes the
- * actors itself, and not by actors/dispatch-group/dispatch-group.ts, which starts with both.
+ * collected. A stub replaces the store, unless a test brings one (stored-kit.ts); the stub knows the runs that a test adds. As
+ * nothing is loaded, the kit makes the actors itself, and not by actors/dispatch-group/dispatch-group.ts, which starts with both.
  */
 
 import type { GroupPorts } from "#actors/core/ports";
+import type { Secrets } from "#actors/core/secrets";
 import type { Backfill } from "#actors/core/state/backfill";
+import type { StoredWait } from "#actors/core/state/durable";
 import { storedEngine } from "#actors/core/state/engine";
-import { type DispatchSettings, LiveState, type StoredAnswer } from "#actors/core/state/live-state";
+import type { Flow } from "#actors/core/state/flow";
+import { type DispatchSettings, LiveState, type RunReader, type StoredAnswer } from "#actors/core/state/live-state";
 import type { Run } from "#actors/core/state/run";
 import { epochOf, type GroupMessage } from "#actors/dispatch-group/group-messages";
 import { resume } from "#actors/dispatch-group/load";
@@ -39,8 +42,9 @@ import type { DecisionMessage } from "#actors/store-writer/commit-client";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/wire/command";
 import type { Actor } from "#runtime/actor";
 import { Outbox } from "#runtime/effect";
+import type { Decision } from "#storage/write/batch";
 import { type DecisionRecord, decodeDecision, mergeDecisions, type Reply } from "./decision-record.ts";
-import { serverFacts } from "./server-facts.ts";
+import { serverFacts, testSecrets } from "./server-facts.ts";
 
 /** 2027-01-15T08:00:00Z: late enough not to be mistaken for an unset time. */
 export const START_US = 1_800_000_000_000_000;
@@ -71,6 +75,16 @@ export interface KitOptions {
   storedBackfills?: Map<number, Backfill>;
   /** True if the store has events and log lines older than any requested time. */
   oldHistory?: boolean;
+  /** What the key of the home does differently. */
+  secrets?: Partial<Secrets>;
+  /** Instead of the stub; then the other options about the store have no effect. */
+  store?: KitStore;
+}
+
+/** A store that gets the decisions as long as the test does not hold commits back, or once it no longer does. */
+export interface KitStore {
+  reader(flowOf: (id: number) => Flow | undefined): RunReader;
+  commit(decision: Decision): void;
 }
 
 export interface SentCommand {
@@ -109,6 +123,9 @@ export const SETTINGS: DispatchSettings = {
   externalEnginesMax: 10_000,
   unfinishedRunsMax: 1_000_000,
   runningMax: null,
+  parkAfterSecs: 5,
+  // The kit has no store that parked runs could be in.
+  parkedWaitsMax: 1_000_000,
   enginePatterns: [],
   host: "this-host boot-1",
   servedDir: "/flows",
@@ -132,12 +149,20 @@ export class DispatchKit {
   readonly readWhole: number[] = [];
   readonly #actors: Record<string, Actor<never>>;
   readonly #timers = new Map<string, Timer>();
+  readonly #waits = new Map<number, StoredWait>();
+  /** The lineage of each run that has one. */
+  readonly #lineages = new Map<number, number>();
+  readonly #secrets: Secrets;
+  readonly #store: KitStore | null;
+  readonly #uncommitted: Decision[] = [];
   #nextCommand = 1;
   #uuids = 0;
 
   constructor(options: KitOptions = {}) {
     this.stored = options.stored ?? new Map();
-    const reader = {
+    this.#secrets = { ...testSecrets(), ...options.secrets };
+    this.#store = options.store ?? null;
+    const stub = {
       readRun: (id: number, withTasks = true) => {
         if (withTasks) this.readWhole.push(id);
         return this.stored.get(id) ?? null;
@@ -157,12 +182,20 @@ export class DispatchKit {
           .map(({ id }) => id),
       hasFired: () => false,
       chainOf: () => 0,
+      readLineage: () => null,
+      hasRows: () => false,
+      findWait: (lineage: number, identity: string) =>
+        [...this.#waits.values()].find((wait) => wait.lineage_id === lineage && wait.identity === identity) ?? null,
+      newestRunOf: (lineage: number) =>
+        Math.max(0, ...[...this.#lineages].flatMap(([run, id]) => (id === lineage ? [run] : []))) || null,
+      readParked: () => ({ runs: [], parks: [], lineages: new Map(), waits: [] }),
+      findParked: () => [],
     };
     const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
     const settings = { ...SETTINGS, ...options.settings, resourceTotals };
     this.state = new LiveState(
-      reader,
-      { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1, schedule: 1, backfill: 1 },
+      options.store?.reader((id) => this.state.flows.get(id)) ?? stub,
+      { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1, schedule: 1, backfill: 1, wait: 1 },
       settings,
     );
     this.state.uptimeUs = () => this.uptimeUs;
@@ -295,13 +328,28 @@ export class DispatchKit {
         if (sent.to === OUTBOUND || sent.to === USER_CODE) outbound.push(sent.message as OutboundMessage);
         else if (sent.to === RULE_ENGINE) toRules.push(sent.message as RulesMessage);
         else if (sent.to === SERVER_LOG) serverLog.push((sent.message as { text: string }).text);
-        else if (sent.to === COMMITS) decisions.push(decodeDecision((sent.message as DecisionMessage).decision));
+        else if (sent.to === COMMITS) decisions.push(this.#decided((sent.message as DecisionMessage).decision));
         else waiting.push(sent);
       }
     }
     const decided = mergeDecisions(decisions);
     const reply = decided.replies.find((answer) => answer.command === command) ?? null;
     return { ...decided, reply, command, orders, outbound, toRules, serverLog };
+  }
+
+  /** Keeps the waits of a decision, which the group reads from the store once they are settled. */
+  #decided(sent: Decision): DecisionRecord {
+    this.#uncommitted.push(sent);
+    if (this.committed === null) for (const each of this.#uncommitted.splice(0)) this.#store?.commit(each);
+    const decision = decodeDecision(sent);
+    for (const { op, ...row } of decision.ops) {
+      const id = Number(row["id"]);
+      if (op === "set_lineage") this.#lineages.set(id, Number(row["lineage_id"]));
+      if (op === "delete_run") this.#lineages.delete(id);
+      if (op === "put_wait") this.#waits.set(id, row as unknown as StoredWait);
+      if (op === "settle_wait") this.#waits.set(id, { ...this.#waits.get(id), ...row } as StoredWait);
+    }
+    return decision;
   }
 
   /** Sets timers, collects orders, and returns the messages to other actors. */
@@ -337,6 +385,7 @@ export class DispatchKit {
         return kit.epoch;
       },
       quarantine: new Quarantine(),
+      secrets: kit.#secrets,
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
       announceEpoch: () => undefined,

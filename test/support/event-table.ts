@@ -117,7 +117,7 @@ const SCHEDULE_KEYS = [
 /** By stream message: the sorted keys of its data, for each of its forms. */
 export const MESSAGE_TABLE: Readonly<Record<string, readonly (readonly string[])[]>> = {
   hello: [["latest", "since"]],
-  "run.updated": [RUN_KEYS, GONE],
+  "run.updated": [RUN_KEYS, [...RUN_KEYS, "fire_time"], GONE],
   "task_run.updated": [TASK_RUN_KEYS],
   "log.appended": [["run_id", "last_id", "count"]],
   "event.created": [EVENT_KEYS],

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 /** A run in the test's server. */
 export interface ServedRun {
   id: number;
+  externalId: string;
   lease: number;
   state: { type: string; name: string; message: string | null; details: Record<string, unknown> };
   /** Names of the accepted states, in order. */
@@ -105,8 +106,20 @@ export class ProtocolServer {
       const id = this.#nextId++;
       const lease = this.#nextLease++;
       const state = { type: "Scheduled", name: "Scheduled", message: null, details: {} };
-      const run: ServedRun = { id, lease, state, history: [], lastSeq: 0, items: [], given: 0, returned: 0, listed: 0 };
       const item: Item = { ...workItem(id, lease, flow, parameters), ...extra };
+      const externalId = String(item["external_id"]);
+      const run: ServedRun = {
+        id,
+        externalId,
+        lease,
+        state,
+        history: [],
+        lastSeq: 0,
+        items: [],
+        given: 0,
+        returned: 0,
+        listed: 0,
+      };
       this.runs.set(id, run);
       this.#items.set(id, item);
       this.#queue.push(item);

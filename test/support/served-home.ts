@@ -27,6 +27,8 @@ export interface Answer<T> {
 
 export class ServedProcess {
   readonly url: string;
+  /** Sent with each call. */
+  token: string | null = null;
   readonly #started: Started;
 
   constructor(started: Started, url: string) {
@@ -45,7 +47,8 @@ export class ServedProcess {
 
   async call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
     const text = body === undefined ? null : JSON.stringify(body);
-    const headers = { "content-type": "application/json" };
+    const authorization = this.token === null ? {} : { authorization: `Bearer ${this.token}` };
+    const headers = { "content-type": "application/json", ...authorization };
     const answer = await fetch(`${this.url}${path}`, { method, headers, body: text });
     const received = await answer.text();
     const parsed: unknown = received === "" ? null : JSON.parse(received);

@@ -1,4 +1,5 @@
 /** Facts about a server, for tests. */
+import type { Secrets } from "#actors/core/secrets";
 import type { ServerFacts } from "#actors/records/server-info";
 
 export function serverFacts(): ServerFacts {
@@ -20,6 +21,16 @@ export function serverFacts(): ServerFacts {
     listening: () => undefined,
     fileSizes: () => ({ database: 0, wal: 0 }),
     writeSettings: () => undefined,
-    secrets: { present: true, seal: (text) => `sealed ${text}`, open: (sealed) => sealed.replace("sealed ", "") },
+    secrets: testSecrets(),
+  };
+}
+
+/** A key whose signatures can be read. */
+export function testSecrets(): Secrets {
+  return {
+    present: true,
+    seal: (text) => `sealed ${text}`,
+    open: (sealed) => sealed.replace("sealed ", ""),
+    sign: (text) => `signed-${text.replaceAll(" ", "-")}`,
   };
 }

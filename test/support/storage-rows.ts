@@ -139,6 +139,7 @@ export function runRow(id: number, state: RunStateRow, other: Partial<RowOf<"ins
     schedule_id: null,
     backfill_id: null,
     parent_run_id: null,
+    fire_time: null,
     ...state,
     ...other,
   };

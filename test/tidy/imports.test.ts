@@ -43,6 +43,7 @@ const DIRECTIONS: readonly Direction[] = [
       "storage/load/load",
       "storage/load/load-runs",
       "storage/load/load-rules",
+      "storage/load/load-durable",
       "storage/load/load-events",
       "storage/read/event-match",
       "storage/sqlite/statements",
@@ -86,6 +87,7 @@ const DIRECTIONS: readonly Direction[] = [
       "actors",
       "gateway",
       "sdk/modules/load-module",
+      "sdk/modules/jobs-module",
       "sdk/modules/loaded-file",
       "sdk/modules/registration",
     ],
@@ -122,17 +124,18 @@ const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   piscina: ["storage/read/read-pool.ts", "storage/read/read-worker.ts"],
   comlink: ["runtime/thread.ts", "runtime/comlink-node-adapter.d.ts", "sdk/engine/"],
   commander: ["cli/program.ts"],
-  "smol-toml": ["server/"],
+  "smol-toml": ["server/", "sdk/jobs/"],
   nunjucks: ["storage/templates/"],
   rrule: ["actors/", "protocol/"],
   "cron-parser": ["actors/", "protocol/"],
   undici: ["actors/outbound/"],
+  "prom-client": ["gateway/metrics/server-metrics.ts"],
   nodemailer: ["actors/outbound/email.ts"],
 };
 
 /** Imports of a folder that are allowed only as `import()`, when needed. */
 const AT_RUN_TIME: Readonly<Record<string, readonly string[]>> = {
-  "cli/": ["server/main", "server/operations"],
+  "cli/": ["server/main", "server/operations", "server/discovery"],
   "sdk/": ["server/in-process"],
 };
 

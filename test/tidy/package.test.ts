@@ -31,6 +31,13 @@ t.test("the lock file installs anywhere", async (t) => {
   t.equal(lock.version, settings.version);
 });
 
+t.test("an installation of the package runs no script of it, and npm warns of none", async (t) => {
+  // npm reports `prepare` too when the package is installed from a file.
+  for (const name of ["preinstall", "install", "postinstall", "prepare"]) t.notOk(settings.scripts[name], name);
+  for (const name of Object.keys(settings.dependencies))
+    t.notOk(lock.packages[`node_modules/${name}`]?.["hasInstallScript"], `${name} runs none either`);
+});
+
 t.test("the binaries of third parties are pinned to the letter", async (t) => {
   t.match(settings.devDependencies["uWebSockets.js"], /^npm:uws-pack@\d+\.\d+\.\d+$/);
   t.match(settings.devDependencies["better-sqlite3"], /^\d+\.\d+\.\d+$/);

@@ -12,7 +12,9 @@ export type MomentKind =
   /** The scheduled time is reached. */
   | "due"
   /** The scheduled time passed 15 s ago. */
-  | "late";
+  | "late"
+  /** The retry delay of a run without an engine has passed. */
+  | "wake";
 
 /** Due after an elapsed time. */
 export type WaitKind =
@@ -41,7 +43,13 @@ export interface BackfillDeadline {
   backfill_id: number;
 }
 
-export type Deadline = RunDeadline | BackfillDeadline;
+/** A wait of a durable run ends by itself. */
+export interface WaitDeadline {
+  kind: "wait";
+  wait_id: number;
+}
+
+export type Deadline = RunDeadline | BackfillDeadline | WaitDeadline;
 
 /** `dueUs` is by the clock of the entry's heap. */
 type Entry = Deadline & { dueUs: number; order: number };
@@ -65,6 +73,12 @@ export class Deadlines {
   add(kind: MomentKind, run_id: number, dueUs: number): void {
     this.#order += 1;
     this.#moments.push({ kind, run_id, stamp: 0, dueUs, order: this.#order });
+  }
+
+  /** Sets a reminder about a wait for a time of the wall clock. */
+  addWait(wait_id: number, dueUs: number): void {
+    this.#order += 1;
+    this.#moments.push({ kind: "wait", wait_id, dueUs, order: this.#order });
   }
 
   /** Sets a reminder about a run after `waitUs`. */

@@ -5,6 +5,8 @@ export interface FlowOptions {
   after: { flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
   crashRetries: number | null;
   disableAfter: [number, number, number] | null;
+  /** Results of steps are stored, and a waiting run leaves its engine. */
+  durable: boolean;
   /** Whether a run of the flow shares its engine with no other run; null: as `Flow.exclusive` decides. */
   exclusive: boolean | null;
   hasCrashHooks: boolean;
@@ -47,6 +49,8 @@ export interface Flow {
   inheritedPriority: number | null;
   /** Runs of this flow that hold an assignment. */
   handedOut: number;
+  /** Runs of this flow that have started and left their engine to wait. */
+  away: number;
 }
 
 export function flowKey(project: string, name: string): string {
@@ -77,6 +81,7 @@ export function readOptions(sent: Record<string, unknown>): FlowOptions {
     after: readAfter(sent["after"]),
     crashRetries: number("crash_retries"),
     disableAfter: readDisableAfter(sent["disable_after"]),
+    durable: sent["durable"] === true,
     exclusive: typeof sent["exclusive"] === "boolean" ? sent["exclusive"] : null,
     hasCrashHooks: sent["has_crash_hooks"] === true,
     hooks: Array.isArray(sent["hooks"]) ? sent["hooks"] : [],

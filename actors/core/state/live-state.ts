@@ -13,12 +13,14 @@ import type { LoadedRules } from "#storage/load/load-rules";
 import { type Backfill, BackfillBook, backfillTag, countMove, type OpenCancel } from "./backfill.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { Deadlines } from "./deadlines.ts";
+import { DurableBook } from "./durable.ts";
 import { EndedRuns } from "./ended-runs.ts";
 import { type Engine, type EngineKey, engineKey } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
 import { FormerProcesses } from "./former-processes.ts";
 import { Ledger } from "./ledger.ts";
 import { OpenReports } from "./open-reports.ts";
+import { type ParkedReader, ParkedRuns } from "./parked-runs.ts";
 import { RecentRows } from "./recent-rows.ts";
 import { NO_RULES, RuleBook } from "./rule.ts";
 import type { Run, RunTexts } from "./run.ts";
@@ -68,10 +70,11 @@ export interface NextIds {
   lease: number;
   schedule: number;
   backfill: number;
+  wait: number;
 }
 
 /** Reads from the store that the group needs. */
-export interface RunReader {
+export interface RunReader extends ParkedReader {
   /** The run, with its task runs unless `withTasks` is false, or null. Only for runs whose last change is committed. */
   readRun(id: number, withTasks?: boolean): Run | null;
   /** Null for an unknown run. */
@@ -124,6 +127,10 @@ export interface DispatchSettings {
   unfinishedRunsMax: number;
   /** Maximum of runs that engines hold at a time; null for none. */
   runningMax: number | null;
+  /** Waits and retry delays of runs that are longer leave the engine, in seconds. */
+  parkAfterSecs: number;
+  /** Open waits of parked runs that stay in memory, each run counting as one more. */
+  parkedWaitsMax: number;
   /** Patterns of modules, besides those of the bundled engine, for which the pool has a command. */
   enginePatterns: readonly string[];
   /** Host name and boot id, as announced by engines. */
@@ -172,7 +179,7 @@ export interface EngineJob {
 
 export class LiveState {
   readonly flows = new Map<number, Flow>();
-  /** Unfinished runs, by id. */
+  /** Unfinished runs, by id, except parked runs that have left memory. */
   readonly runs = new Map<number, Run>();
   readonly room: RunRoom;
   readonly engines = new Map<string, Engine>();
@@ -202,6 +209,8 @@ export class LiveState {
   /** Waiting jobs by the text of their engine key; a key without jobs has no entry. */
   readonly jobs = new Map<string, EngineJob[]>();
   readonly rules: RuleBook;
+  readonly durable: DurableBook;
+  readonly parked: ParkedRuns;
   /** Unknown body fields that were already logged. */
   readonly unknownFields = new UnknownFields();
   readonly variables: RecentRows<string, StoredVariable>;
@@ -232,10 +241,17 @@ export class LiveState {
   constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings, rules: LoadedRules = NO_RULES) {
     this.reader = reader;
     this.rules = new RuleBook({ ...rules, next_ids: { ...rules.next_ids } }, reader);
+    this.durable = new DurableBook(reader, {
+      recallLineages: (ids) => this.parked.recallLineages(ids),
+      recallWaits: (ids) => this.parked.recallWaits(ids),
+      recallCallback: (tokenHash) => this.parked.recallCallback(tokenHash),
+    });
     this.variables = new RecentRows((name) => reader.findVariable(name));
     this.nextIds = nextIds;
     this.settings = settings;
     this.room = new RunRoom(settings.unfinishedRunsMax);
+    const { runs, room, schedules, durable } = this;
+    this.parked = new ParkedRuns({ reader, runs, room, schedules, durable, mostWaits: settings.parkedWaitsMax });
     this.clock = new ClockWatch(null, settings.host);
     for (const [name, total] of settings.resourceTotals) this.ledger.setTotal(name, total);
   }
@@ -289,21 +305,36 @@ export class LiveState {
 
   /** A run in any state, or undefined. */
   findRun(id: number): Run | undefined {
-    const known = this.runs.get(id) ?? this.#ended.get(id);
+    const known = this.#knownRun(id);
     if (known !== undefined) return known;
-    if (id >= this.nextIds.run || id < 1 || this.#removed.has(id)) return undefined;
-    const stored = this.reader.readRun(id);
-    if (stored === null) return undefined;
-    if (isEnded(stored)) this.#ended.put(stored, 0);
+    const stored = this.#readRun(id, true);
+    if (stored !== undefined && isEnded(stored)) this.#ended.put(stored, 0);
     return stored;
   }
 
   /** Like findRun, read-only: a run that is not in memory is read without its task runs, which may be many. */
   lookAtRun(id: number): Readonly<Run> | undefined {
+    const known = this.#knownRun(id);
+    if (known !== undefined) return known;
+    return this.#readRun(id, false);
+  }
+
+  /** All task runs of a run by external id, also those that a park has left in the store. */
+  taskRunsOf(run: Run): Run["tasks"] {
+    if (run.durable?.partial !== true) return run.tasks;
+    return new Map([...(this.#readRun(run.id, true)?.tasks ?? []), ...run.tasks]);
+  }
+
+  #readRun(id: number, withTasks: boolean): Run | undefined {
+    if (id >= this.nextIds.run || id < 1 || this.#removed.has(id)) return undefined;
+    return this.reader.readRun(id, withTasks) ?? undefined;
+  }
+
+  #knownRun(id: number): Run | undefined {
     const known = this.runs.get(id) ?? this.#ended.get(id);
     if (known !== undefined) return known;
-    if (id >= this.nextIds.run || id < 1 || this.#removed.has(id)) return undefined;
-    return this.reader.readRun(id, false) ?? undefined;
+    this.parked.recall([id]);
+    return this.runs.get(id);
   }
 
   /** A backfill, possibly without unfinished runs. */
@@ -379,6 +410,7 @@ export class LiveState {
   /** Moves a run between the unfinished and the ended runs, after its state changed in `turn`. */
   fileRun(run: Run, turn: number): void {
     this.room.count(run);
+    if (run.durable !== null) this.parked.note(run, turn);
     if (isEnded(run)) {
       this.runs.delete(run.id);
       this.#ended.put(run, turn);
@@ -390,6 +422,7 @@ export class LiveState {
 
   removeRun(run: Run, turn: number): void {
     this.room.forget(run);
+    this.parked.forget(run);
     this.runs.delete(run.id);
     this.#ended.delete(run.id);
     this.#removed.set(run.id, turn);
@@ -408,6 +441,7 @@ export class LiveState {
   /** Evicts committed data that need not stay in memory: large parameters, the oldest ended runs. */
   trim(committedTurn: number): void {
     this.variables.trim(committedTurn);
+    this.durable.trim(committedTurn);
     this.rules.fired.trim(committedTurn);
     this.rules.chains.trim(committedTurn);
     for (const [key, { turn }] of this.#answers) {

@@ -31,6 +31,8 @@ export interface OpenReport {
   applied: number;
   /** True when the report moves its run: then the answer includes the state. */
   movesRun: boolean;
+  /** True when the report came under a lease that is over. */
+  fenced: boolean;
   /** The step that applied the newest slice; 0 if the slice contained nothing new. */
   wroteTurn: number;
   /** True while the message for the next slice is on its way. */
@@ -47,7 +49,19 @@ export interface ReportSlice {
 }
 
 export function newReport(command: Command<"Report">, head: ReportHead, count: number, slices: OpenReport["slices"]): OpenReport {
-  return { command, head, count, slices, next: 0, applied: 0, movesRun: false, wroteTurn: 0, called: false, behind: [] };
+  return {
+    command,
+    head,
+    count,
+    slices,
+    next: 0,
+    applied: 0,
+    movesRun: false,
+    fenced: false,
+    wroteTurn: 0,
+    called: false,
+    behind: [],
+  };
 }
 
 export class OpenReports {

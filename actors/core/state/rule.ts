@@ -6,6 +6,7 @@ import type { LoadedRules, RuleRow } from "#storage/load/load-rules";
 import type { OutboundContent, OutboundMessage, PlannedAction } from "../../rule-engine/rule-messages.ts";
 import { OpenExpectations } from "./open-expectations.ts";
 import { RecentRows } from "./recent-rows.ts";
+import { SharedTexts } from "./shared-texts.ts";
 
 /** Guard state that has to survive a restart. */
 export interface GuardState {
@@ -101,12 +102,7 @@ export class RuleBook {
       ({ rule_id, run_id }) => `${rule_id} ${run_id}`,
     );
     this.chains = new RecentRows((run) => facts.chainOf(run));
-    for (const { rule, guards: text } of stored.rules) {
-      const { length } = rule.spec;
-      const guards = text === null ? { seconds: [] } : (JSON.parse(text) as GuardState);
-      this.rules.set(rule.id, { ...rule, enabled: rule.enabled === 1, spec: parseJson(rule.spec) as FullSpec, length, guards });
-      this.length += length;
-    }
+    this.#loadRules(stored.rules);
     for (const { outcomes, pending, id, rule_id, timestamp } of stored.firings) {
       const { trigger, remaining, outbound } = parseJson(pending) as Pick<OpenFiring, "trigger" | "remaining" | "outbound">;
       this.firings.set(id, { id, rule_id, timestamp, trigger, remaining, outbound, outcomes: parseJson(outcomes) as Outcome[] });
@@ -117,6 +113,17 @@ export class RuleBook {
       this.unsentOutbound.push({ turn: 0, message });
     }
     for (const expectation of stored.expectations) this.expectations.add(expectation);
+  }
+
+  /** Rules with equal texts share their spec, which is replaced but never changed: many rules differ by their name alone. */
+  #loadRules(stored: LoadedRules["rules"]): void {
+    const specs = new SharedTexts((text) => parseJson(text) as FullSpec);
+    for (const { rule, guards: text } of stored) {
+      const { length } = rule.spec;
+      const guards = text === null ? { seconds: [] } : (JSON.parse(text) as GuardState);
+      this.rules.set(rule.id, { ...rule, enabled: rule.enabled === 1, spec: specs.get(rule.spec), length, guards });
+      this.length += length;
+    }
   }
 
   /** `length`: that of the content as JSON text. */

@@ -29,6 +29,8 @@ export class RunRoom {
   /** Maximum of unfinished runs. */
   readonly max: number;
   #taken = 0;
+  /** Runs that are in the store alone and may come back at any time, each as one usual run. */
+  #reserved = 0;
   #toldUs = 0;
   /** When the rerun of a crashed run is due, by the id of that run: the rerun's place is reserved. */
   readonly #reruns = new Map<number, number>();
@@ -39,7 +41,7 @@ export class RunRoom {
 
   /** Places taken by unfinished runs and pending reruns; large runs take several (memoryUnitsOf). */
   get taken(): number {
-    return this.#taken + this.#reruns.size;
+    return this.#taken + this.#reserved + this.#reruns.size;
   }
 
   hasFor(runs: number): boolean {
@@ -67,6 +69,11 @@ export class RunRoom {
     run.memoryUnits = 0;
   }
 
+  /** Reserves places for runs that leave memory, or ends reservations. */
+  reserve(runs: number): void {
+    this.#reserved += runs;
+  }
+
   /** Reserves a place; a run that crashes again has one rerun, that of its newest crash. */
   keepForRerun(crashedRun: number, dueUs: number): void {
     this.#reruns.set(crashedRun, dueUs);
@@ -75,6 +82,11 @@ export class RunRoom {
   /** When the rerun of a run is due; undefined without one. */
   rerunDueUs(crashedRun: number): number | undefined {
     return this.#reruns.get(crashedRun);
+  }
+
+  /** Ids of the crashed runs that are to be run again. */
+  crashedRuns(): number[] {
+    return [...this.#reruns.keys()];
   }
 
   /** Ends the reservation for a rerun, which is created now or never. */

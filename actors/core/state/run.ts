@@ -1,6 +1,7 @@
 /** A run in memory: its row, its task runs, and its place in dispatch. */
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import { isTerminal, type State, type StateType } from "#protocol/records/state";
+import type { RunDurable } from "./durable.ts";
 import type { Flow } from "./flow.ts";
 import { concurrencyResource, groupOf } from "./flow.ts";
 import type { TaskRun } from "./task-run.ts";
@@ -41,6 +42,8 @@ export interface Run {
   schedule_id: number | null;
   backfill_id: number | null;
   parent_run_id: number | null;
+  /** Of a run that repeats the run of a fire; see fireTimeOf. */
+  fire_time: number | null;
   state: State;
   /** When the server received the state, by its own clock; `state.timestamp` may come from an engine with a wrong clock. */
   movedUs: number;
@@ -89,6 +92,8 @@ export interface Run {
   /** Incremented whenever the run leaves its place, so that stale queue entries are recognised. */
   placeStamp: number;
   waiting: WaitReason | null;
+  /** Null for most runs: neither durable, nor a child, nor gone from its engine to wait. */
+  durable: RunDurable | null;
   /** Memory that the run takes, in units of a usual run (run-room.ts). */
   memoryUnits: number;
 }
@@ -128,6 +133,7 @@ export const UNSTARTED = {
   place: "none",
   placeStamp: 0,
   waiting: null,
+  durable: null,
   memoryUnits: 0,
 } as const;
 
@@ -154,6 +160,14 @@ export function isEnded(run: Run): boolean {
   return isTerminal(run.state.type);
 }
 
+/**
+ * The time of the fire that the run is for; null without a schedule. A run that repeats another one has no scheduled time,
+ * because a fire has one run.
+ */
+export function fireTimeOf({ fire_time, schedule_id, scheduled_time }: Run): number | null {
+  return schedule_id === null ? null : (fire_time ?? scheduled_time);
+}
+
 /** Whether the run shares its engine with no other run. */
 export function isExclusive(run: Run): boolean {
   return run.alone || run.flow.exclusive;
@@ -164,8 +178,9 @@ export function priorityOf(run: Run): number {
   return Math.max(run.priority, run.flow.inheritedPriority ?? run.priority);
 }
 
-/** The resources required to hand out this run. */
+/** The resources required to hand out this run: none if it kept them while it was away. */
 export function needsOf(run: Run): Record<string, number> {
+  if (run.durable?.holds === true) return {};
   const { flow } = run;
   const needs: Record<string, number> = { ...flow.options.resources };
   if (flow.options.maxConcurrent > 0) needs[concurrencyResource(flow)] = 1;
@@ -177,6 +192,19 @@ export function needsOf(run: Run): Record<string, number> {
 export function lengthOfTexts({ name, parameters, tags }: RunTexts): number {
   const kept = parameters.length > PARAMETERS_IN_MEMORY_BYTES_MAX ? 0 : parameters.length;
   return name.length + tags.length + kept;
+}
+
+/** The fields of a run that has a lineage; no others have them. */
+function lineageFields(durable: RunDurable | null) {
+  if (durable === null || durable.lineageId === null) return undefined;
+  const { lineageId: lineage_id, callerRunId: caller_run_id } = durable;
+  return caller_run_id === null ? { lineage_id } : { lineage_id, caller_run_id };
+}
+
+/** The field of a run of a fire, or of one that repeats it; no others have it. */
+function fireField(run: Run) {
+  const fire_time = fireTimeOf(run);
+  return fire_time === null ? undefined : { fire_time };
 }
 
 /** The run record as JSON text, with fields in the order of the interface. */
@@ -206,9 +234,11 @@ export function renderRun(run: Run, { external_id, name, parameters, tags }: Run
     end_time: run.end_time,
     total_run_time: run.total_run_time,
     scheduled_time: run.scheduled_time,
+    ...fireField(run),
     schedule_id: run.schedule_id,
     backfill_id: run.backfill_id,
     parent_run_id: run.parent_run_id,
+    ...lineageFields(run.durable),
     engine_id: run.engine_id,
     engine_pid: run.engine_pid,
     crash_count: run.crash_count,

@@ -1,5 +1,6 @@
 /** A schedule in memory, and the book of all schedules: by flow, and by due time. */
 import type { CatchupPolicy } from "#protocol/records/schedule";
+import type { JsonMap } from "#protocol/values/scalar";
 import type { Fires } from "../../scheduler/recurrence/fires.ts";
 import type { StoredSpec } from "../../scheduler/recurrence/spec.ts";
 import type { Flow } from "./flow.ts";
@@ -21,6 +22,8 @@ export interface Schedule {
   fires: Fires;
   catchup: CatchupPolicy;
   catchup_max: number;
+  /** Of the runs, as they were sent; null without any. */
+  parameters: JsonMap | null;
   active: boolean;
   paused_reason: string | null;
   /** The end of a disable window, else null. */

@@ -7,6 +7,7 @@
  * a line behind it, so that no step scans a hundred thousand runs that wait for the same resource. Leaving a place only
  * increments the run's stamp; stale entries are dropped when encountered.
  */
+import type { QueuePlace } from "#protocol/wire/figures";
 import { backfillTag } from "./backfill.ts";
 import { type Engine, type EngineKey, engineKey, type ParkedPoll } from "./engine.ts";
 import { niceOf } from "./flow.ts";
@@ -48,10 +49,23 @@ export class WorkQueue {
   readonly #lines = new Map<number, BackfillLine>();
   /** Number of runs with a place: ready, blocked, behind, or aside for a later time. */
   #waiting = 0;
+  readonly #byPlace: Record<QueuePlace, number> = { ready: 0, blocked: 0, behind: 0, future: 0, held: 0 };
 
   /** Number of runs waiting to be handed out. */
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** The waiting runs by place. */
+  get waitingByPlace(): Record<QueuePlace, number> {
+    return { ...this.#byPlace };
+  }
+
+  /** Number of parked polls, and the items that they would take together. */
+  parked(): { count: number; slots: number } {
+    let slots = 0;
+    for (const poll of this.#polls.values()) slots += poll.slots;
+    return { count: this.#polls.size, slots };
   }
 
   keys(): IterableIterator<KeyQueue> {
@@ -92,7 +106,7 @@ export class WorkQueue {
   putReady(run: Run): KeyQueue {
     this.leave(run);
     run.place = "ready";
-    this.#waiting += 1;
+    this.#count(run.place, 1);
     this.#countNear(run, 1);
     const queue = this.of(engineKeyOf(run));
     (isExclusive(run) ? queue.exclusive : queue.ready).push({ run, stamp: run.placeStamp });
@@ -104,7 +118,7 @@ export class WorkQueue {
   putBlocked(run: Run, resource: string): void {
     this.leave(run);
     run.place = "blocked";
-    this.#waiting += 1;
+    this.#count(run.place, 1);
     this.#countNear(run, 1);
     const queue = this.of(engineKeyOf(run));
     let waiting = queue.blocked.get(resource);
@@ -119,7 +133,7 @@ export class WorkQueue {
   putAside(run: Run, place: "future" | "held"): void {
     this.leave(run);
     run.place = place;
-    this.#waiting += 1;
+    this.#count(place, 1);
   }
 
   /** Puts a run of a backfill into the line behind the queue. */
@@ -127,7 +141,7 @@ export class WorkQueue {
     if (run.backfill_id === null) throw new Error(`run ${run.id} is of no backfill`);
     this.leave(run);
     run.place = "behind";
-    this.#waiting += 1;
+    this.#count(run.place, 1);
     const line = this.#lineOf(run.backfill_id);
     if (line.reason.sinceUs !== nowUs) line.reason = { ...line.reason, sinceUs: nowUs };
     run.waiting = line.reason;
@@ -158,7 +172,7 @@ export class WorkQueue {
     if (run.place === "none") return;
     if (run.place === "ready") this.of(engineKeyOf(run)).readyCount -= 1;
     if (run.place === "ready" || run.place === "blocked") this.#countNear(run, -1);
-    this.#waiting -= 1;
+    this.#count(run.place, -1);
     run.place = "none";
     run.placeStamp += 1;
   }
@@ -200,6 +214,11 @@ export class WorkQueue {
 
   #countNear({ backfill_id }: Run, by: 1 | -1): void {
     if (backfill_id !== null) this.#lineOf(backfill_id).near += by;
+  }
+
+  #count(place: QueuePlace, change: number): void {
+    this.#waiting += change;
+    this.#byPlace[place] += change;
   }
 
   #lineOf(backfillId: number): BackfillLine {

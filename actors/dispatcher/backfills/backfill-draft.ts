@@ -119,6 +119,7 @@ function draftRun(flow: Flow, texts: RunTexts): Run {
     schedule_id: null,
     backfill_id: null,
     parent_run_id: null,
+    fire_time: null,
     state: NOTHING_YET,
     movedUs: 0,
     ...UNSTARTED,

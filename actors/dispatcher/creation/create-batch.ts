@@ -120,6 +120,7 @@ function newBatchRun(turn: Turn, entry: DraftedRun, flow: Flow, id: number, stat
     schedule_id: null,
     backfill_id: null,
     parent_run_id: null,
+    fire_time: null,
     state,
     movedUs: turn.receivedUs,
     ...UNSTARTED,

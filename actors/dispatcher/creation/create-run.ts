@@ -2,6 +2,7 @@
 import type { Flow } from "../../core/state/flow.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
+import { settleEnds } from "../durable/ends.ts";
 import { createDownstreamRuns } from "./downstream.ts";
 import { addRun, type NewRun, placeRun } from "./new-run.ts";
 
@@ -9,6 +10,7 @@ import { addRun, type NewRun, placeRun } from "./new-run.ts";
 export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   const run = addRun(turn, flow, wanted);
   createDownstreamRuns(turn);
+  if (turn.ended.length > 0) settleEnds(turn);
   return run;
 }
 
@@ -16,4 +18,5 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
 export function admitRun(turn: Turn, run: Run): void {
   placeRun(turn, run);
   createDownstreamRuns(turn);
+  if (turn.ended.length > 0) settleEnds(turn);
 }

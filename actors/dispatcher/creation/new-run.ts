@@ -1,10 +1,12 @@
 /** A new run: the only place where single runs are created, for every kind of creator (create-run.ts, downstream.ts). */
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/records/state";
+import type { Lineage } from "../../core/state/durable.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import { lengthOfTexts, NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
+import { joinLineage } from "../durable/lineages.ts";
 import { enqueue } from "../hand-out/hand-out.ts";
 import { enterState } from "../states/moves.ts";
 import { noteKeyedRun } from "./fan-in.ts";
@@ -24,6 +26,8 @@ export interface NewRun {
   scheduleId?: number | null;
   backfillId?: number | null;
   parentRunId?: number | null;
+  /** Of a run that repeats the run of a fire. */
+  fireTime?: number | null;
   /** The run that this run follows from, if any. */
   follows?: Run;
   attempt?: number;
@@ -36,6 +40,8 @@ export interface NewRun {
   uncounted?: boolean;
   /** The state in which the run ends at creation, regardless of the overlap policy. */
   outcome?: EndedAtOnce;
+  /** The lineage that the run joins, and the run that called it. */
+  lineage?: { lineage: Lineage; callerRunId: number | null };
   /** The run needs no free room, because it replaces a run that occupied some. */
   hasPlace?: true;
 }
@@ -75,6 +81,7 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     schedule_id: wanted.scheduleId ?? null,
     backfill_id: wanted.backfillId ?? null,
     parent_run_id: wanted.parentRunId ?? null,
+    fire_time: wanted.fireTime ?? null,
     state: scheduled,
     movedUs: turn.receivedUs,
     ...UNSTARTED,
@@ -83,6 +90,7 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   };
   if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropTexts(run, turn.number);
   turn.rows.newRun(run);
+  if (wanted.lineage !== undefined) joinLineage(turn, run, wanted.lineage.lineage, wanted.lineage.callerRunId);
   const full = wanted.hasPlace === true || state.room.hasFor(1) ? undefined : endForLackOfRoom(turn);
   state.room.count(run);
   if (wanted.follows !== undefined || turn.ruleDepth > 0) continueChain(turn, run, wanted.follows ?? run);

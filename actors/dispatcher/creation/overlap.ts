@@ -16,7 +16,7 @@ export interface EndedAtOnce {
 /** The state in which a new run ends at creation, or null if it is queued. */
 export function overlapOutcome(flow: Flow, nowUs: number): EndedAtOnce | null {
   const { maxConcurrent, onOverlap } = flow.options;
-  if (maxConcurrent <= 0 || onOverlap === "enqueue" || flow.handedOut < maxConcurrent) return null;
+  if (maxConcurrent <= 0 || onOverlap === "enqueue" || flow.handedOut + flow.away < maxConcurrent) return null;
   const end = { timestamp: nowUs, message: MESSAGE, details: {} };
   if (onOverlap === "skip") return { state: { type: "Completed", name: "Skipped", ...end }, extra: { reason: MESSAGE } };
   return { state: { type: "Cancelled", name: "Cancelled", ...end }, extra: null };

@@ -27,8 +27,8 @@ const WAITED_US = 1_000_000;
 const RETRY_FIRST_US = 500_000;
 const RETRY_MAX_US = 30_000_000;
 
-/** Modules that the bundled engine executes. */
-const OWN_MODULE = /\.(ts|mts|js|mjs)$/;
+/** Modules that the bundled engine executes: flow files, and the jobs of the settings. */
+const OWN_MODULE = /\.(ts|mts|js|mjs)$|^millrace\.toml$/;
 
 export class EnginePool {
   #started = 0;

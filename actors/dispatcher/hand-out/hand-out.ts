@@ -10,6 +10,8 @@ import { isEnded, isExclusive, needsOf, type Run, type WaitReason, withSequence 
 import { engineKeyOf, hasPolls, inOrder, type KeyQueue, pollsOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { LEASE_MANAGER } from "../../names.ts";
+import { noteAway, noteHandOut } from "../durable/away.ts";
+import { beginLineage } from "../durable/lineages.ts";
 import { orderStop } from "../engines/stop-order.ts";
 import { blockingOf, giveUpReservations } from "./reservation.ts";
 import { hasPlace, isRunningFull } from "./running-cap.ts";
@@ -17,14 +19,16 @@ import { renderAnswer, renderWorkItem } from "./work-item.ts";
 
 /** Queues a Scheduled run at its place, and hands it out if an engine waits. */
 export function enqueue(turn: Turn, run: Run): void {
+  // A parked run has no place: the end of its wait queues it.
+  if (run.durable !== null && run.durable.park !== null) return;
   const { queue, deadlines } = turn.state;
   const reason = holdReason(turn.state, run);
   if (reason !== null) return hold(turn, run, reason);
   if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
-  if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs && !turn.state.schedules.hasDecided(run)) {
+  if (isToCome(turn, run)) {
     queue.putAside(run, "future");
     run.waiting = { code: "not_due", object: null, sinceUs: turn.nowUs };
-    deadlines.add("due", run.id, run.scheduled_time);
+    if (run.scheduled_time !== null) deadlines.add("due", run.id, run.scheduled_time);
     return;
   }
   if (isFarBack(turn.state, run)) return queue.putBehind(run, turn.nowUs);
@@ -36,9 +40,16 @@ export function enqueue(turn: Turn, run: Run): void {
   if (run.place === "ready") turn.state.demand.set(keyQueue.key.text, keyQueue.key);
 }
 
+/** Whether the scheduled time of a run is to come. A run that was parked goes on, even if the clock was set back since. */
+function isToCome({ state, nowUs }: Turn, run: Run): boolean {
+  if (run.durable?.away === true || run.scheduled_time === null) return false;
+  return run.scheduled_time > nowUs && !state.schedules.hasDecided(run);
+}
+
 /** What a run has to wait for before it may start: its schedule's fire or its backfill is undecided. */
 function holdReason(state: LiveState, run: Run): WaitReason["code"] | null {
-  if (state.schedules.holds(run)) return "not_due";
+  // A run that was parked has started: its schedule does not hold it, even if the clock was set back since.
+  if (run.durable?.away !== true && state.schedules.holds(run)) return "not_due";
   return state.backfills.holds(run) ? "held" : null;
 }
 
@@ -201,6 +212,8 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number, released:
   run.acknowledged = false;
   run.lastContactUs = turn.nowUs;
   run.waiting = null;
+  if (run.flow.options.durable) beginLineage(turn, run);
+  if (run.durable !== null) noteHandOut(turn, run, run.durable);
   run.flow.handedOut += 1;
   engine.runs.set(run.id, run);
   engine.lastWorkUs = turn.nowUs;
@@ -208,7 +221,7 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number, released:
   turn.rows.touchRun(run, false);
   state.rememberCommand(command, run);
   released.push(...giveUpReservations(state, run));
-  return renderWorkItem(run, engine, state.textsOf(run));
+  return renderWorkItem(state, run, engine);
 }
 
 /**
@@ -218,7 +231,9 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number, released:
 function rememberSequence(run: Run): void {
   if (run.assignment_id === 0) return;
   run.otherSequences = withSequence(run.otherSequences, run.engine_id ?? "", run.report_seq);
-  run.otherSequences = withSequence(run.otherSequences, sequenceKeyOf(run.assignment_id), run.report_seq);
+  const key = sequenceKeyOf(run.assignment_id);
+  const last = Math.max(run.report_seq, run.otherSequences.get(key) ?? 0);
+  run.otherSequences = withSequence(run.otherSequences, key, last);
 }
 
 /** The key under which report numbers of an ended assignment are kept. */
@@ -272,6 +287,8 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
     const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
     if (engine?.runs.delete(run.id) && worked) noteDone(turn, engine);
   }
+  // A parked run may keep its resources.
+  if (run.durable?.holds === true && !isEnded(run)) return;
   const freed = new Set<string>();
   for (const lease of state.ledger.leasesOf(run.id)) {
     for (const resource of state.ledger.end(lease.id)) freed.add(resource);
@@ -315,6 +332,7 @@ export function takeBack(turn: Turn, run: Run): void {
   if (isEnded(run) || !run.assigned) return;
   releaseRun(turn, run, false);
   turn.rows.touchRun(run, false);
+  if (run.durable?.stored === true) noteAway(run, run.durable);
   if (run.state.type === "Scheduled") enqueue(turn, run);
 }
 

@@ -1,7 +1,10 @@
 /** Work items as JSON text: the work given to an engine. */
+import type { RunOriginRecord } from "#protocol/records/engine";
 import type { Engine } from "../../core/state/engine.ts";
 import type { Flow } from "../../core/state/flow.ts";
-import type { Run, RunTexts } from "../../core/state/run.ts";
+import type { LiveState } from "../../core/state/live-state.ts";
+import { fireTimeOf, type Run, type RunTexts } from "../../core/state/run.ts";
+import { durableFields } from "../durable/lineages.ts";
 
 /**
  * The answer to a poll, which has at most one item, or to the exchange of this number. `exit` makes the engine leave.
@@ -19,9 +22,26 @@ export function renderAnswer(
 }
 
 /** A run as work. Engines that end runs themselves also get their lease, and the permission to move the run by reports. */
-export function renderWorkItem(run: Run, engine: Engine, texts: RunTexts): string {
-  const lease = engine.ownsStop ? `,"lease":${run.assignment_id},"run_transitions":true` : "";
-  return itemText(run, texts, { kind: "run", payloadText: "null", rest: lease });
+export function renderWorkItem(state: LiveState, run: Run, engine: Engine): string {
+  const texts = state.textsOf(run);
+  const lease = `,"lease":${run.assignment_id},"run_transitions":true${durableFields(state, run)}`;
+  const rest = engine.ownsStop ? `${lease},${JSON.stringify(originOf(state, run)).slice(1, -1)}` : "";
+  return itemText(run, texts, { kind: "run", payloadText: "null", rest });
+}
+
+/** What the code of a run can ask about where the run comes from. */
+export function originOf(state: LiveState, run: Run): RunOriginRecord {
+  const { attempt, created_by, schedule_id: id } = run;
+  const fire_time = fireTimeOf(run);
+  const lineage_id = run.durable?.lineageId ?? null;
+  return {
+    attempt,
+    created_by,
+    tags: [...state.tagsOf(run)],
+    ...(id !== null && { schedule: { id, key: state.schedules.get(id)?.code_key ?? null } }),
+    ...(fire_time !== null && { fire_time }),
+    ...(lineage_id !== null && { lineage_id }),
+  };
 }
 
 /** The job for crash hooks: the fields of the crashed run and its final state. */

@@ -33,7 +33,7 @@ export function work(turn: Turn, command: Command<"Work">): void {
   const held = settleHeldRuns(turn, engine);
   if (held !== null) {
     turn.state.rememberCommand(command.id, held);
-    return turn.answers.text(command, 200, renderAnswer(null, [renderWorkItem(held, engine, turn.state.textsOf(held))], false));
+    return turn.answers.text(command, 200, renderAnswer(null, [renderWorkItem(turn.state, held, engine)], false));
   }
   if (mustLeave(turn, engine)) {
     forgetEngine(turn, engine);

@@ -7,7 +7,7 @@
  * (open-reports.ts).
  */
 
-import { refuse } from "#protocol/errors";
+import { type Refusal, refuse } from "#protocol/errors";
 import { ARTIFACT_BYTES_MAX, LOG_MESSAGE_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "#protocol/limits";
 import { type ReportEvent, type ReportResponse, ReportRequest as ReportSchema } from "#protocol/records/engine";
 import { canonicalJson, parseJson } from "#protocol/values/json";
@@ -20,6 +20,8 @@ import { newReport, type OpenReport, type ReportHead } from "../../core/state/op
 import { type Run, withEntry, withSequence } from "../../core/state/run.ts";
 import type { TaskRun } from "../../core/state/task-run.ts";
 import type { Turn } from "../../core/turn.ts";
+import { parkByReport, refusePark } from "../durable/park.ts";
+import { storeStep } from "../durable/steps.ts";
 import { touchContact } from "../engines/contact.ts";
 import { sequenceKeyOf } from "../hand-out/hand-out.ts";
 import { moveTask } from "../states/moves.ts";
@@ -39,9 +41,17 @@ export function report(turn: Turn, command: Command<"Report">): void {
   const opened = openReport(turn, command);
   if (opened === undefined) return;
   const { openReports } = turn.state;
+  const wrongPark = refuseOnlySlice(turn, opened);
+  if (wrongPark !== null) return turn.answers.refuse(command, wrongPark);
   if (openReports.putBehind(opened.head.run_id, command)) return;
   if (opened.slices.length > 1 && turn.state.findRun(opened.head.run_id) !== undefined) openReports.add(opened);
   applyNextSlice(turn, opened);
+}
+
+/** Why a report of one slice is refused as a whole; in larger ones a park that is wrong has no effect. */
+function refuseOnlySlice(turn: Turn, { head, slices }: OpenReport): Refusal | null {
+  const run = slices.length === 1 ? turn.state.findRun(head.run_id) : undefined;
+  return run === undefined ? null : refusePark(turn, run, slices[0]?.() ?? []);
 }
 
 /** The report of a command, validated and sliced; undefined when it was refused. */
@@ -77,43 +87,54 @@ export function applyNextSlice(turn: Turn, open: OpenReport): void {
 
 /** Applies a small report as a whole, and returns its answer. */
 export function applyReport(turn: Turn, run: Run, head: ReportHead, events: readonly ReportEvent[]): ReportResponse {
-  const progress: SliceProgress = { head, applied: 0, movesRun: false, wroteTurn: 0 };
+  const progress: SliceProgress = { head, applied: 0, movesRun: false, fenced: false, wroteTurn: 0 };
   const last = applySlice(turn, run, progress, events);
   return responseOf(run, progress, events.length, last);
 }
 
-function responseOf(run: Run, { applied, movesRun }: SliceProgress, count: number, last: number): ReportResponse {
+function responseOf(run: Run, { applied, movesRun, fenced }: SliceProgress, count: number, last: number): ReportResponse {
   const { type, name, timestamp } = run.state;
   const moved = movesRun ? { run_state: { type, name, timestamp } } : {};
-  return { applied, skipped: count - applied, last_seq: last, cancel: type === "Cancelling", ...moved };
+  const over = fenced ? { fenced: true } : {};
+  return { applied, skipped: count - applied, last_seq: last, cancel: type === "Cancelling", ...over, ...moved };
 }
 
 /** What the slices of a report have done so far. */
-type SliceProgress = Pick<OpenReport, "head" | "applied" | "movesRun" | "wroteTurn">;
+type SliceProgress = Pick<OpenReport, "head" | "applied" | "movesRun" | "fenced" | "wroteTurn">;
+
+/** Events that only the engine that holds the run may send. */
+function isLeased({ kind }: ReportEvent): boolean {
+  return kind === "step" || kind === "park";
+}
 
 /** Applies events and the report's number in one decision. Returns the last number. */
 function applySlice(turn: Turn, run: Run, open: SliceProgress, events: readonly ReportEvent[]): number {
   const { lease } = open.head;
   const standing: Standing = lease === null ? "unleased" : lease === run.assignment_id ? "leased" : "fenced";
   const fenced = standing === "fenced";
+  open.fenced ||= fenced;
   if (!fenced) touchContact(turn, run);
   const sequence = sequenceOf(run, open.head, fenced);
   let last = sequence.last;
   const logs: LogsByRun = new Map();
   let wrongTimes = 0;
   for (const event of events) {
-    open.movesRun ||= event.kind === "run_transition";
-    if (event.seq <= last) continue;
+    open.movesRun ||= event.kind === "run_transition" || event.kind === "park";
+    if (event.seq <= last) {
+      // The first answer to an event that came after the run had left its engine may have been lost.
+      open.fenced ||= isLeased(event) && standing === "leased" && event.seq > run.report_seq;
+      continue;
+    }
     last = event.seq;
+    // Before the event is applied: a park may hand the run out again, and the number is that of this assignment.
+    sequence.advance(last);
     wrongTimes += replaceUnstorableTimes(event, turn.nowUs);
     if (applyEvent(turn, run, event, standing, logs)) open.applied += 1;
+    else if (isLeased(event)) open.fenced ||= !run.assigned;
   }
   if (wrongTimes > 0) warnOfTimes(turn, run, logs, wrongTimes);
   open.wroteTurn = last > sequence.last ? turn.number : 0;
-  if (last > sequence.last) {
-    sequence.advance(last);
-    turn.rows.touchRun(run, false);
-  }
+  if (last > sequence.last) turn.rows.touchRun(run, false);
   appendLogs(turn, logs);
   return last;
 }
@@ -130,19 +151,29 @@ export function applyHookItems(turn: Turn, run: Run, events: readonly ReportEven
 /** The sequence of a report: that of the assignment, of an earlier engine, or of all engines that never held the run. */
 function sequenceOf(run: Run, head: ReportHead, fenced: boolean): { last: number; advance(to: number): void } {
   const holds = !fenced && (run.engine_id === null || run.engine_id === head.engine_id);
-  if (holds) {
-    return {
-      last: run.report_seq,
-      advance: (to) => {
-        run.report_seq = to;
-      },
-    };
-  }
+  if (holds) return sequenceOfHolder(run);
   const key = keyOfFormer(run, head, fenced);
   return {
     last: run.otherSequences.get(key) ?? 0,
     advance: (to) => {
       run.otherSequences = withSequence(run.otherSequences, key, to);
+    },
+  };
+}
+
+/**
+ * Numbers that come after a durable run has left its engine are kept apart: their steps and parks were refused, and are again
+ * when the report is repeated.
+ */
+function sequenceOfHolder(run: Run): ReturnType<typeof sequenceOf> {
+  const { assignment_id } = run;
+  const key = sequenceKeyOf(assignment_id);
+  return {
+    last: Math.max(run.report_seq, run.otherSequences.get(key) ?? 0),
+    advance: (to) => {
+      const isHeld = run.assignment_id === assignment_id && (run.assigned || run.durable === null);
+      if (isHeld) run.report_seq = to;
+      else run.otherSequences = withSequence(run.otherSequences, key, to);
     },
   };
 }
@@ -173,6 +204,12 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing
     case "run_transition":
       if (standing === "leased") moveByReport(turn, run, event.state);
       return standing === "leased";
+    case "step":
+      return standing === "leased" && run.assigned && storeStep(turn, run, event);
+    case "park":
+      if (standing !== "leased" || !run.assigned || refusePark(turn, run, [event]) !== null) return false;
+      parkByReport(turn, run, event);
+      return true;
     case "artifact":
       if (!fenced) putArtifact(turn, run, event, logs);
       return !fenced;

@@ -22,6 +22,10 @@ export function replaceUnstorableTimes(event: ReportEvent, receivedUs: number): 
       if (isStorableTime(event.state.timestamp)) return 0;
       event.state.timestamp = receivedUs;
       return 1;
+    case "park":
+      if (isStorableTime(event.timestamp)) return 0;
+      event.timestamp = receivedUs;
+      return 1;
     case "logs": {
       const wrong = event.logs.filter(({ timestamp }) => !isStorableTime(timestamp));
       for (const line of wrong) line.timestamp = receivedUs;

@@ -6,6 +6,7 @@
 import { isEnded } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { skipDeletedFire } from "../../scheduler/fires/skips.ts";
+import { noteDeletion } from "../durable/ends.ts";
 import { dropRun } from "../states/drop-run.ts";
 
 const DAY_US = 86_400_000_000;
@@ -65,6 +66,7 @@ function deleteOldRuns(turn: Turn, beforeUs: number): boolean {
     // The fire of a run that was cancelled long before its time gets no other run.
     if (schedule !== undefined) skipDeletedFire(turn, schedule, run);
     dropRun(turn, run);
+    if (run.durable !== null) noteDeletion(turn, run);
     taskRuns += Object.values(run.taskCounts).reduce((sum, count) => sum + count, 0);
     if (taskRuns >= TASK_RUNS_PER_SLICE) break;
   }

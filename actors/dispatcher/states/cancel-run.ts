@@ -1,12 +1,12 @@
 /** POST /api/runs/{id}/cancel, and the enforcement when an engine does not end a cancelled or timed-out run itself. */
 
 import { refuse } from "#protocol/errors";
-import type { State, StateType } from "#protocol/records/state";
 import type { Command } from "#protocol/wire/command";
 import type { Engine } from "../../core/state/engine.ts";
-import { isEnded, type Run } from "../../core/state/run.ts";
+import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { engineOf, holdingEngine, signalEngine } from "../engines/registered-engines.ts";
+import { cancelState, plainState } from "./cancel-state.ts";
 import { crashRun } from "./crash.ts";
 import { moveRun } from "./move-run.ts";
 import { endTasks } from "./moves.ts";
@@ -23,14 +23,8 @@ export function cancelCommand(turn: Turn, command: Command): void {
 
 /** A run in user code becomes Cancelling; any other unfinished run is cancelled at once; an ended run is unchanged. */
 export function cancelRun(turn: Turn, run: Run, message: string | null): void {
-  if (isEnded(run) || run.state.type === "Cancelling") return;
-  const working = run.state.type === "Running" && run.assigned;
-  if (!working) return moveRun(turn, run, plainState("Cancelled", turn.nowUs, message));
-  moveRun(turn, run, plainState("Cancelling", turn.nowUs, message));
-}
-
-function plainState(type: StateType, timestamp: number, message: string | null): State {
-  return { type, name: type, timestamp, message, details: {} };
+  const state = cancelState(run, turn.nowUs, message);
+  if (state !== null) moveRun(turn, run, state);
 }
 
 /** After the grace: sends SIGTERM to the process, unless its engine ends runs itself. */

@@ -1,9 +1,11 @@
 /** Crashes: the end of a run whose engine is gone, and its rerun. */
-import { isEnded, type Run } from "../../core/state/run.ts";
+import { fireTimeOf, isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
 import { createRun } from "../creation/create-run.ts";
 import { nameOfRerun } from "../creation/run-names.ts";
+import { endWithoutRerun } from "../durable/ends.ts";
+import { lineageOf } from "../durable/lineages.ts";
 import { queueCrashHooks } from "../engines/jobs.ts";
 import { isServedHere } from "./hooks.ts";
 import { moveRun } from "./move-run.ts";
@@ -66,8 +68,10 @@ export function rerun(turn: Turn, runId: number, dueUs: number): void {
   turn.state.room.giveUpRerun(runId);
   const crashed = turn.state.findRun(runId);
   if (crashed === undefined || crashed.state.type !== "Crashed") return;
-  if (crashed.backfill_id !== null && turn.state.findBackfill(crashed.backfill_id)?.cancelled) return;
+  if (crashed.backfill_id !== null && turn.state.findBackfill(crashed.backfill_id)?.cancelled)
+    return endWithoutRerun(turn, crashed);
   const { details } = crashed.state;
+  const lineage = lineageOf(turn.state, crashed);
   const reruns = crashed.reruns + (details["uncounted"] === true ? 0 : 1);
   createRun(turn, crashed.flow, {
     name: nameOfRerun(turn.state.textsOf(crashed).name, crashed.reruns + 1),
@@ -77,6 +81,7 @@ export function rerun(turn: Turn, runId: number, dueUs: number): void {
     tags: turn.state.tagsOf(crashed),
     createdBy: `crash:${crashed.id}`,
     scheduleId: crashed.schedule_id,
+    fireTime: fireTimeOf(crashed),
     backfillId: crashed.backfill_id,
     parentRunId: crashed.id,
     follows: crashed,
@@ -84,5 +89,6 @@ export function rerun(turn: Turn, runId: number, dueUs: number): void {
     attempt: crashed.attempt + 1,
     reruns,
     hasPlace: true,
+    ...(lineage !== null && { lineage: { lineage, callerRunId: crashed.durable?.callerRunId ?? null } }),
   });
 }

@@ -8,7 +8,7 @@ import { releaseRun } from "../hand-out/hand-out.ts";
 export function dropRun(turn: Turn, run: Run): void {
   turn.rows.countRun(run.flow, run.state.type, null);
   turn.state.countInBackfill(run, run.state.name, null);
-  for (const task of run.tasks.values()) turn.rows.countTask(run.flow, task.state?.type ?? "Pending", null);
+  turn.rows.countDroppedTasks(run);
   forgetKeyedRun(turn, run);
   turn.rows.write();
   forgetRun(turn, run);

@@ -8,6 +8,7 @@ import type { Flow } from "../../core/state/flow.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { putOutbound } from "../../rule-engine/reactions/outbound-messages.ts";
+import { originOf } from "../hand-out/work-item.ts";
 
 /** True when the server itself can call code of the flow. */
 export function isServedHere(turn: Turn, flow: Flow): boolean {
@@ -19,10 +20,10 @@ export function requestHookCall(turn: Turn, run: Run): void {
   const { flow, state } = run;
   if (!isTerminal(state.type) || state.name === "Skipped") return;
   if (!flow.options.hooks.includes(state.type) || !isServedHere(turn, flow)) return;
-  const { id, attempt } = run;
+  const { id } = run;
   const { external_id, name, parameters: text } = turn.state.textsOf(run);
   const parameters = JSON.parse(text) as Record<string, unknown>;
-  const told = { id, external_id, name, parameters, attempt };
+  const told = { id, external_id, name, parameters, ...originOf(turn.state, run) };
   const { module, project } = flow;
   const call = { type: "hook", module, project, flow: flow.name, run: told, state } as const;
   putOutbound(turn, { kind: "UserCall", call }, { kind: "hook", firing_id: null, rule_id: null, action: null });

@@ -3,6 +3,7 @@ import type { State } from "#protocol/records/state";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { createDownstreamRuns } from "../creation/downstream.ts";
+import { settleEnds } from "../durable/ends.ts";
 import { enterState, type Mover } from "./moves.ts";
 
 /**
@@ -18,6 +19,7 @@ export function moveRun(
 ): void {
   enterState(turn, run, state, extra, mover, false);
   createDownstreamRuns(turn);
+  if (turn.ended.length > 0) settleEnds(turn);
 }
 
 /**
@@ -33,4 +35,5 @@ export function forceRun(
 ): void {
   enterState(turn, run, state, extra, mover, true);
   createDownstreamRuns(turn);
+  if (turn.ended.length > 0) settleEnds(turn);
 }

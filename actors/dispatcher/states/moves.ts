@@ -8,6 +8,7 @@ import type { TaskRun } from "../../core/state/task-run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { noteFailure } from "../../scheduler/schedules/disable-window.ts";
 import { noteCompletion } from "../creation/fan-in.ts";
+import { noteAway, noteMove } from "../durable/away.ts";
 import { orderStop } from "../engines/stop-order.ts";
 import { enqueue, releaseRun } from "../hand-out/hand-out.ts";
 import { requestHookCall } from "./hooks.ts";
@@ -18,6 +19,9 @@ const RUN_EVENTS: Readonly<Record<string, string | null>> = {
   Retrying: "run.retrying",
   Skipped: "run.skipped",
   Resuming: "run.resumed",
+  Sleeping: null,
+  AwaitingEvent: null,
+  AwaitingChild: null,
   AwaitingRetry: null,
   AwaitingResource: null,
 };
@@ -69,6 +73,7 @@ export function enterState(
   turn.rows.countRun(run.flow, before.type, state.type);
   turn.rows.touchRun(run, true);
   turn.state.countInBackfill(run, before.name, state.name);
+  if (run.durable !== null) noteMove(turn, run, run.durable, revived);
   const event = eventOf(state);
   if (event) turn.events.ofRun(event, run, extra);
   if (mover === "server") requestHookCall(turn, run);
@@ -86,13 +91,19 @@ function eventOf({ type, name }: State): string | null {
 function afterMove(turn: Turn, run: Run, state: State, force: boolean): void {
   const { options } = run.flow;
   if (state.type !== "Scheduled") turn.state.queue.leave(run);
-  if (isTerminal(state.type) || state.type === "Paused") releaseRun(turn, run);
-  else if (state.type === "Scheduled" && run.place === "none" && (!run.assigned || force)) {
+  if (isTerminal(state.type)) releaseRun(turn, run);
+  else if (state.type === "Paused") {
+    releaseRun(turn, run);
+    if (run.durable?.stored === true) noteAway(run, run.durable);
+  } else if (state.type === "Scheduled" && run.place === "none" && (!run.assigned || force)) {
     // A run that an engine holds sleeps in the engine between retries, unless it is forced; any other Scheduled run is queued.
     releaseRun(turn, run);
+    if (run.durable?.stored === true) noteAway(run, run.durable);
     enqueue(turn, run);
   }
-  if (state.type === "Running" && options.timeoutSeconds !== null) armTimeout(turn, run, options.timeoutSeconds, 0);
+  if (state.type === "Running" && options.timeoutSeconds !== null) {
+    armTimeout(turn, run, options.timeoutSeconds, run.durable?.ranUs ?? 0);
+  }
   if (state.type === "Cancelling") {
     armCancel(turn, run);
     if (run.assigned) orderStop(turn, run, "cancel");

@@ -2,11 +2,12 @@
 
 import { refuse, refuseResume } from "#protocol/errors";
 import { ANSWER_BYTES_MAX } from "#protocol/limits";
-import { canonicalJson } from "#protocol/values/json";
+import { canonicalJson, parseJson } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import { checkAnswer } from "#protocol/values/parameters";
 import type { Command } from "#protocol/wire/command";
 import type { Turn } from "../../core/turn.ts";
+import { settleWait } from "../durable/settle.ts";
 import { moveRun } from "./move-run.ts";
 
 export function resumeRunCommand(turn: Turn, command: Command<"ResumeRun">): void {
@@ -21,7 +22,11 @@ export function resumeRunCommand(turn: Turn, command: Command<"ResumeRun">): voi
     return turn.answers.refuse(command, refuse("value_too_large", "input", ANSWER_BYTES_MAX));
   run.answers += 1;
   turn.rows.put("insert_answer", { run_id: run.id, ordinal: run.answers, value: answer, created_at: turn.nowUs });
-  moveRun(turn, run, { type: "Scheduled", name: "Resuming", timestamp: turn.nowUs, message: null, details: {} });
+  const asked = (run.durable?.park?.waits ?? [])
+    .map((id) => turn.state.durable.openWait(id))
+    .find((wait) => wait?.kind === "input");
+  if (asked !== undefined) settleWait(turn, asked, { kind: "answered", value: parseJson(answer) });
+  else moveRun(turn, run, { type: "Scheduled", name: "Resuming", timestamp: turn.nowUs, message: null, details: {} });
   turn.answers.run(command, 200, run);
 }
 

@@ -1,6 +1,6 @@
 /** POST /api/runs/{id}/transition: a move requested by an engine or a person; and the same move as an event of a report. */
 
-import { refuse, refuseStaleLease, refuseTransition } from "#protocol/errors";
+import { type Refusal, refuse, refuseStaleLease, refuseTransition } from "#protocol/errors";
 import type { RunTransitionReport } from "#protocol/records/engine";
 import { TransitionBody } from "#protocol/records/run";
 import { isTerminal, type State } from "#protocol/records/state";
@@ -9,6 +9,7 @@ import { parseBody } from "../../core/command-body.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { lackOfRoom } from "../creation/lack-of-room.ts";
+import { successorOf } from "../durable/lineages.ts";
 import { touchContact } from "../engines/contact.ts";
 import { isStorableTime, timeOfMove } from "../reports/reported-time.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
@@ -37,13 +38,28 @@ export function transitionRun(turn: Turn, command: Command): void {
   const timestamp = sent === null ? turn.nowUs : timeOfMove(turn, run, sent);
   const decision = decideTransition(run.state, { ...body, timestamp }, turn.nowUs, force);
   if (!decision.accepted) return turn.answers.refuse(command, refuseTransition(decision.reason, body.type, run.state));
-  const full = isEnded(run) && !isTerminal(decision.state.type) ? lackOfRoom(turn, 1) : null;
-  if (full !== null) return turn.answers.refuse(command, full);
-  touchContact(turn, run);
+  const refusal = isEnded(run) && !isTerminal(decision.state.type) ? refuseReturn(turn, run) : null;
+  if (refusal !== null) return turn.answers.refuse(command, refusal);
+  if (lease !== null || !isUnbegun(turn, run, decision.state)) touchContact(turn, run);
   run.repeatable = false;
   turn.state.rememberCommand(command.id, run);
   applyMove(turn, run, decision.state, force, lease === null ? "server" : "engine");
   turn.answers.run(command, 200, run);
+}
+
+/**
+ * A person moved a run that its engine has not begun: an engine that exchanges sends its lease with every move, so the engine may
+ * not know of the run yet, and gets the run again.
+ */
+function isUnbegun({ state }: Turn, run: Run, next: State): boolean {
+  const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
+  return next.type === "Scheduled" && !run.acknowledged && engine?.exchanges === true;
+}
+
+/** Why an ended run cannot be moved back, or null. Two runs of a lineage would share its steps and waits. */
+function refuseReturn(turn: Turn, run: Run): Refusal | null {
+  const successor = successorOf(turn.state, run);
+  return successor === null ? lackOfRoom(turn, 1) : refuse("run_goes_on", run.id, successor);
 }
 
 /** Applies a move reported by the engine that holds the run; a move outside the state table changes nothing. */

@@ -53,6 +53,7 @@ function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
     last_seen_at: turn.nowUs,
     live,
     handedOut: 0,
+    away: 0,
     inheritedPriority: null,
     exclusive: false,
   };

@@ -1,6 +1,7 @@
 /** Why a run waits, in words, and which runs hold what it waits for. */
 import { engineLine } from "#protocol/engine-command";
 import type { QueuedRun, ResourceHolder } from "#protocol/records/queue";
+import type { Park } from "../../core/state/durable.ts";
 import type { FailedStarts, LiveState } from "../../core/state/live-state.ts";
 import { needsOf, type Run } from "../../core/state/run.ts";
 import { engineKeyOf } from "../../core/state/work-queue.ts";
@@ -16,6 +17,9 @@ export function reasonOf(state: LiveState, run: Run): Reason | null {
     const text = `handed to engine ${run.engine_id}, which has not started it yet`;
     return { code: "assigned", object: run.engine_id, text, since: run.lastContactUs };
   }
+  if (run.durable !== null && run.durable.park !== null) {
+    return { code: "waits", object: null, text: awaitedBy(state, run.durable.park), since: run.state.timestamp };
+  }
   const since = run.waiting?.sinceUs ?? run.state.timestamp;
   switch (run.place) {
     case "future":
@@ -28,6 +32,24 @@ export function reasonOf(state: LiveState, run: Run): Reason | null {
     default:
       return reasonWithoutEngine(state, run, since);
   }
+}
+
+/** Waits that are named; the rest is counted. */
+const NAMED_WAITS = 3;
+
+/** What a run without an engine waits for, and until when. */
+function awaitedBy(state: LiveState, { waits, wakeAt }: Park): string {
+  const open = waits.flatMap((id) => state.durable.openWait(id) ?? []);
+  const named = open
+    .slice(0, NAMED_WAITS)
+    .map(({ kind, name, due }) => `${kind} "${name}"${due === null ? "" : ` until ${timeText(due)}`}`);
+  if (wakeAt !== null) named.unshift(`its next attempt at ${timeText(wakeAt)}`);
+  const more = open.length > NAMED_WAITS ? ` and ${open.length - NAMED_WAITS} more` : "";
+  return `it has left its engine and waits for ${named.join(", ")}${more}`;
+}
+
+function timeText(us: number): string {
+  return new Date(us / 1_000).toISOString();
 }
 
 function holdOf({ backfills }: LiveState, { backfill_id }: Run): string {

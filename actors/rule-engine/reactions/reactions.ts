@@ -6,6 +6,7 @@
 import { RULE_CURSOR } from "#storage/load/load-rules";
 import type { OpenFiring, Outcome, Rule } from "../../core/state/rule.ts";
 import type { Turn } from "../../core/turn.ts";
+import { settleByEvent } from "../../dispatcher/durable/events.ts";
 import { arm, meet } from "../../expectation-timer/expectation-lifecycle.ts";
 import type { OutboundContent, OutboundDone, PlannedAction, React, Reaction } from "../rule-messages.ts";
 import { actionFailed, ruleEvent } from "../rules/rule-events.ts";
@@ -28,6 +29,7 @@ export function applyReactions(turn: Turn, react: React, quarantine: Quarantine)
 }
 
 function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): void {
+  if (reaction.kind === "event") return settleByEvent(turn, reaction.event);
   if (reaction.kind === "pass") return notePassed(turn, `event ${reaction.event_id}`, reaction.error);
   const rule = turn.state.rules.rules.get(reaction.rule_id);
   const event = "trigger" in reaction ? reaction.trigger.event_id : reaction.event_id;

@@ -6,9 +6,9 @@ import type { Turn } from "../../core/turn.ts";
 import { dropRun } from "../../dispatcher/states/drop-run.ts";
 import { isFire } from "../recurrence/fires.ts";
 
-/** True for a run held by its schedule. */
+/** True for a run held by its schedule. The rerun of a durable run goes on with what has begun, also after a step of the clock. */
 export function isHeldBySchedule(run: Run): boolean {
-  return run.place === "future" && run.state.type === "Scheduled";
+  return run.place === "future" && run.state.type === "Scheduled" && run.durable === null;
 }
 
 /** The run of a fire has left the schedule before its time: started or ended, because a person moved it. */
@@ -22,6 +22,15 @@ export function prune(turn: Turn, schedule: Schedule): void {
   for (const [fire, run] of [...schedule.runs]) {
     if (!isHeldBySchedule(run)) continue;
     if (schedule.active && isFire(schedule.fires, fire)) continue;
+    schedule.runs.delete(fire);
+    dropRun(turn, run);
+  }
+}
+
+/** Deletes all held runs, so that the look-ahead creates them again. */
+export function dropHeld(turn: Turn, schedule: Schedule): void {
+  for (const [fire, run] of [...schedule.runs]) {
+    if (!isHeldBySchedule(run)) continue;
     schedule.runs.delete(fire);
     dropRun(turn, run);
   }

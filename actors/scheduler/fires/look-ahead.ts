@@ -4,8 +4,6 @@
  * A run of the look-ahead is held by its schedule: it is not queued before the schedule has decided its fire. The run that
  * replaces a started one is created shortly before the fire, so that nothing has to be created at the fire itself.
  */
-import { canonicalJson } from "#protocol/values/json";
-import { parameterDefaults } from "#protocol/values/parameters";
 import type { Run } from "../../core/state/run.ts";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -13,6 +11,7 @@ import { createRun } from "../../dispatcher/creation/create-run.ts";
 import type { EndedAtOnce } from "../../dispatcher/creation/overlap.ts";
 import { stopFires } from "../schedules/pause-schedule.ts";
 import { storeSchedule } from "../schedules/schedule-row.ts";
+import { type FireParameters, fireParameters } from "./fire-parameters.ts";
 import { isHeldBySchedule } from "./held-runs.ts";
 
 /** Minimum of prepared runs that will start. */
@@ -63,6 +62,7 @@ function layOut(turn: Turn, schedule: Schedule): void {
   const untilUs = turn.nowUs + AHEAD_US_MIN + (isNear ? 2 * PREPARE_US : 0);
   let starting = 0;
   let reachedUs = 0;
+  let renders = true;
   for (const fire of fires.slice(0, AHEAD_FIRES_MAX)) {
     if (starting >= wanted && reachedUs >= untilUs) break;
     // A due fire is decided, not prepared.
@@ -71,7 +71,10 @@ function layOut(turn: Turn, schedule: Schedule): void {
     const skip = skips.get(fire);
     // Without room, the run is created when its fire is decided.
     const isMissing = !runs.has(fire) && !ended.has(fire) && skip?.by !== "delete" && turn.state.room.hasFor(1);
-    if (isMissing) createFireRun(turn, schedule, fire, "schedule");
+    const parameters: FireParameters | null = isMissing && renders ? fireParameters(schedule, fire) : null;
+    // The run whose parameters fail is created, as Failed, when its fire is decided.
+    renders = parameters?.ok ?? renders;
+    if (parameters?.ok === true) createFireRun(turn, schedule, fire, "schedule", undefined, parameters);
     const run = runs.get(fire);
     if (skip === undefined && run !== undefined && isHeldBySchedule(run)) starting += 1;
   }
@@ -80,21 +83,36 @@ function layOut(turn: Turn, schedule: Schedule): void {
 }
 
 /** Creates the run of a fire. `outcome`: the state in which the run ends at creation. */
-export function createFireRun(turn: Turn, schedule: Schedule, fire: number, createdBy: string, outcome?: EndedAtOnce): Run {
+export function createFireRun(
+  turn: Turn,
+  schedule: Schedule,
+  fire: number,
+  createdBy: string,
+  outcome?: EndedAtOnce,
+  parameters = fireParameters(schedule, fire),
+): Run {
   const { flow, skips, runs } = schedule;
+  const end = outcome ?? (parameters.ok ? undefined : failedParameters(turn, parameters.error));
   const skipped = skips.has(fire);
   const run = createRun(turn, flow, {
     name: nameOfFire(turn, schedule, fire),
-    parametersText: canonicalJson(parameterDefaults(flow.parameter_schema)),
+    parametersText: parameters.ok ? parameters.text : "{}",
     tags: [],
     createdBy,
     scheduledTime: fire,
     scheduleId: schedule.id,
     details: skipped ? { skip: "user" } : {},
-    ...(outcome === undefined ? {} : { outcome }),
+    ...(end === undefined ? {} : { outcome: end }),
   });
   if (fire > schedule.consumed_until) runs.set(fire, run);
   return run;
+}
+
+/** The flow or the fire does not go with the parameters any more: the schedule was checked by its next fire when it was made. */
+function failedParameters(turn: Turn, error: string): EndedAtOnce {
+  const message = `the parameters of the schedule cannot be used: ${error}`;
+  const details = { reason: "schedule_parameters" };
+  return { state: { type: "Failed", name: "Failed", timestamp: turn.nowUs, message, details }, extra: null };
 }
 
 /** `<flow>-<time of the fire>`; if two schedules of a flow fire at the same time, the schedule's id is appended. */

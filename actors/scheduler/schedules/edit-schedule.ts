@@ -2,11 +2,13 @@
 
 import { CATCHUP_COUNT_DEFAULT, SCHEDULE_INTERVAL_SECONDS_MIN } from "#protocol/limits";
 import type { ScheduleBody, SchedulePatchBody, Schedule as Sent } from "#protocol/records/schedule";
+import { canonicalJson } from "#protocol/values/json";
+import type { JsonMap } from "#protocol/values/scalar";
 import type { Flow } from "../../core/state/flow.ts";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { decideFires } from "../fires/decide-fires.ts";
-import { prune } from "../fires/held-runs.ts";
+import { dropHeld, prune } from "../fires/held-runs.ts";
 import { extend } from "../fires/look-ahead.ts";
 import { dropSkips } from "../fires/skips.ts";
 import { type CheckedSpec, type ReadySpec, readSpec, type StoredSpec } from "../recurrence/spec.ts";
@@ -45,6 +47,7 @@ export function addSchedule(turn: Turn, flow: Flow, sent: ScheduleBody, ready: R
     ...ready,
     catchup: sent.catchup ?? "skip",
     catchup_max: sent.catchup_max ?? CATCHUP_COUNT_DEFAULT,
+    parameters: sentParameters(sent.parameters),
     active: sent.active ?? true,
     paused_reason: null,
     paused_until: null,
@@ -78,6 +81,19 @@ export function changeSpec(turn: Turn, schedule: Schedule, ready: ReadySpec): vo
   // Past times of the new spec were never its fires.
   consumeUntil(turn, schedule, turn.nowUs);
   dropSkips(turn, schedule);
+}
+
+/** Parameters as they are kept: an empty map is none. */
+export function sentParameters(sent: JsonMap | null | undefined): JsonMap | null {
+  return sent == null || Object.keys(sent).length === 0 ? null : sent;
+}
+
+/** Replaces the parameters: held runs are created again with the new ones. Fires already due are decided with the former ones. */
+export function changeParameters(turn: Turn, schedule: Schedule, parameters: JsonMap | null): void {
+  if (canonicalJson(parameters) === canonicalJson(schedule.parameters)) return;
+  if (schedule.active && (schedule.dueUs ?? turn.nowUs) <= turn.nowUs) decideFires(turn, schedule);
+  schedule.parameters = parameters;
+  dropHeld(turn, schedule);
 }
 
 /** Rebuilds the look-ahead after a change. */

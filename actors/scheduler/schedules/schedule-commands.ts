@@ -1,13 +1,24 @@
 /** The commands of schedules: requests and answers. */
 
 import { Refusal, refuse } from "#protocol/errors";
-import { PREVIEW_COUNT } from "#protocol/limits";
+import { NAME_LENGTH_MAX, PREVIEW_COUNT } from "#protocol/limits";
 import type { Command } from "#protocol/wire/command";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
+import { parametersError } from "../fires/fire-parameters.ts";
 import { addSkips, chooseFires, downstreamSkips, isoTime, removeSkip } from "../fires/skips.ts";
-import { addSchedule, changeSpec, checkSpec, editedSpec, rebuild, removeSchedule } from "./edit-schedule.ts";
+import {
+  addSchedule,
+  changeParameters,
+  changeSpec,
+  checkSpec,
+  editedSpec,
+  rebuild,
+  removeSchedule,
+  sentParameters,
+} from "./edit-schedule.ts";
 import { pauseSchedule } from "./pause-schedule.ts";
+import { replaceSchedule, withKeptAnchor } from "./replace-schedule.ts";
 import { resumeSchedule } from "./resume-schedule.ts";
 import { scheduleRow } from "./schedule-row.ts";
 
@@ -19,6 +30,8 @@ export function createScheduleCommand(turn: Turn, command: Command<"CreateSchedu
   if (flow === undefined) return turn.answers.refuse(command, refuse("flow_not_found", command.target));
   const checked = checkSpec(turn, body, zoneFor(turn, command));
   if (!checked.ok) return turn.answers.refuse(command, refuse("invalid", checked.error));
+  const wrong = parametersError(turn, flow, checked.ready, sentParameters(body.parameters), null);
+  if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));
   const source = command.mcp_client === undefined ? "ui" : "mcp";
   const schedule = addSchedule(turn, flow, body, checked.ready, { source, codeKey: null, persist: body.persist ?? true });
   turn.answers.json(command, 201, scheduleRow(turn, schedule));
@@ -51,16 +64,41 @@ export function patchScheduleCommand(turn: Turn, command: Command<"PatchSchedule
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
   const edited = editedSpec(turn, schedule.spec, body);
-  if (edited !== null) {
-    const checked = checkSpec(turn, edited, zoneFor(turn, command), schedule.spec);
-    if (!checked.ok) return turn.answers.refuse(command, refuse("invalid", checked.error));
-    changeSpec(turn, schedule, checked.ready);
+  const checked = edited === null ? null : checkSpec(turn, edited, zoneFor(turn, command), schedule.spec);
+  if (checked?.ok === false) return turn.answers.refuse(command, refuse("invalid", checked.error));
+  const parameters = body.parameters == null ? schedule.parameters : sentParameters(body.parameters);
+  if (checked !== null || body.parameters != null) {
+    const wrong = parametersError(turn, schedule.flow, checked?.ready ?? schedule, parameters, schedule.code_key);
+    if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));
   }
+  if (checked !== null) changeSpec(turn, schedule, checked.ready);
+  changeParameters(turn, schedule, parameters);
   schedule.catchup = body.catchup ?? schedule.catchup;
   schedule.catchup_max = body.catchup_max ?? schedule.catchup_max;
   schedule.persist = body.persist ?? schedule.persist;
   rebuild(turn, schedule);
   turn.answers.json(command, 200, scheduleRow(turn, schedule));
+}
+
+/** PUT with a key: creates the schedule, or makes it what the body says. The same body again changes nothing. */
+export function putScheduleCommand(turn: Turn, command: Command<"PutSchedule">): void {
+  const { body, target_name: key = "" } = command;
+  const flow = turn.state.flows.get(command.target);
+  if (flow === undefined) return turn.answers.refuse(command, refuse("flow_not_found", command.target));
+  if (key.length > NAME_LENGTH_MAX)
+    return turn.answers.refuse(command, refuse("invalid", `the key has more than ${NAME_LENGTH_MAX} characters`));
+  const known = turn.state.schedules.of(flow).find(({ code_key }) => code_key === key);
+  const checked = checkSpec(turn, withKeptAnchor(body, known), zoneFor(turn, command), known?.spec ?? null);
+  if (!checked.ok) return turn.answers.refuse(command, refuse("invalid", checked.error));
+  const wrong = parametersError(turn, flow, checked.ready, sentParameters(body.parameters), key);
+  if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));
+  if (known !== undefined) {
+    replaceSchedule(turn, known, body, checked.ready);
+    return turn.answers.json(command, 200, scheduleRow(turn, known));
+  }
+  const source = command.mcp_client === undefined ? "ui" : "mcp";
+  const schedule = addSchedule(turn, flow, body, checked.ready, { source, codeKey: key, persist: body.persist ?? true });
+  turn.answers.json(command, 201, scheduleRow(turn, schedule));
 }
 
 export function deleteScheduleCommand(turn: Turn, command: Command): void {

@@ -1,5 +1,6 @@
 /** A schedule as a row: its stored form, its record, and its events. */
 import type { ScheduleRow } from "#protocol/records/schedule";
+import { canonicalJson } from "#protocol/values/json";
 import { flowKey } from "../../core/state/flow.ts";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -7,7 +8,7 @@ import type { Turn } from "../../core/turn.ts";
 /** Writes the row; `announce` sends a stream message. */
 export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean): void {
   const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
-  const { source, code_key, persist, created_at, updated_at, next_fire, consumed_until } = schedule;
+  const { source, code_key, persist, created_at, updated_at, next_fire, consumed_until, parameters } = schedule;
   turn.rows.put("put_schedule", {
     id,
     external_id,
@@ -25,6 +26,7 @@ export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean)
     updated_at,
     next_fire,
     consumed_until,
+    parameters: parameters === null ? null : canonicalJson(parameters),
   });
   if (announce) turn.stream.add("schedule.updated", id);
 }
@@ -32,10 +34,13 @@ export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean)
 /** The schedule's record, with fields in the order of the store's rendering. */
 export function scheduleRow(turn: Turn, schedule: Schedule): ScheduleRow {
   const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
-  const { source, code_key, persist, created_at, updated_at, next_fire } = schedule;
+  const { source, code_key, persist, created_at, updated_at, next_fire, parameters } = schedule;
   const skipped = [...schedule.skips.keys()].filter((fire) => fire > turn.nowUs).length;
   const standing = { catchup, catchup_max, active, paused_reason, paused_until, source, code_key, persist };
-  return { id, external_id, flow_id: flow.id, schedule: spec, ...standing, created_at, updated_at, next_fire, skipped };
+  return {
+    ...{ id, external_id, flow_id: flow.id, schedule: spec, ...standing, created_at, updated_at, next_fire, skipped },
+    ...(parameters !== null && { parameters }),
+  } as ScheduleRow;
 }
 
 /** Records an event about a schedule, related to its flow. */

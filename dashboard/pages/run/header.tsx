@@ -10,13 +10,14 @@ import { clockTime, fullTime, sameDay, shortTime } from "../../format/time.ts";
 import { offline } from "../../live/link.ts";
 import { Facts, Key, PageTitle, RunNumber } from "../../parts/layout.tsx";
 import { triesOf } from "../../records/attempts.ts";
-import { cancelRuns, deleteRuns, isActive } from "../../records/run-actions.ts";
+import { cancelRuns, canWake, deleteRuns, isActive, wake } from "../../records/run-actions.ts";
 import { creatorAddress, creatorOf } from "../../records/run-parts.tsx";
 import { navigate, withParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { lookOf } from "../../state/look.ts";
 import { StateMark } from "../../state/state-mark.tsx";
 import { PAGES } from "../pages.ts";
+import { ChildRuns, RunLink, useChildRuns } from "./child-runs.tsx";
 import { LifeStrip } from "./life-strip.tsx";
 import { type Neighbours, neighbourAddress } from "./neighbours.ts";
 import { askToRerun } from "./rerun-dialog.tsx";
@@ -28,6 +29,7 @@ interface HeaderProps {
 }
 
 export function RunHeader({ run, moves, neighbours }: HeaderProps): JSX.Element {
+  const children = useChildRuns(run);
   return (
     <>
       <nav class="crumb" aria-label="Place">
@@ -52,7 +54,7 @@ export function RunHeader({ run, moves, neighbours }: HeaderProps): JSX.Element 
         actions={<Actions run={run} neighbours={neighbours} />}
       />
       <Cause run={run} />
-      <Facts facts={factsOf(run)} />
+      <Facts facts={factsOf(run, children)} />
       <LifeStrip run={run} moves={moves} />
     </>
   );
@@ -78,6 +80,11 @@ function Actions({ run, neighbours }: { run: Run; neighbours: Neighbours }): JSX
       {isTerminal(run.state.type) && (
         <button type="button" class="button quiet" disabled={offline.value} onClick={remove}>
           Delete
+        </button>
+      )}
+      {canWake(run) && (
+        <button type="button" class="button" disabled={offline.value} onClick={() => wake(run)}>
+          Wake now
         </button>
       )}
       {isActive(run) && (
@@ -160,7 +167,7 @@ function Waits({ run }: { run: Run }): JSX.Element | null {
   );
 }
 
-function factsOf(run: Run): Parameters<typeof Facts>[0]["facts"] {
+function factsOf(run: Run, children: readonly number[]): Parameters<typeof Facts>[0]["facts"] {
   const address = creatorAddress(run);
   const maker = creatorOf(run);
   const ended = run.end_time ?? null;
@@ -179,6 +186,8 @@ function factsOf(run: Run): Parameters<typeof Facts>[0]["facts"] {
     run.crash_count > 0 ? ["Crashes", String(run.crash_count)] : null,
     maker === "" ? null : ["Created by", address === null ? maker : <a href={address}>{maker}</a>],
     run.parent_run_id ? ["Again of", <a href={`/runs/${run.parent_run_id}`}>#{run.parent_run_id}</a>] : null,
+    run.caller_run_id ? ["Called by", <RunLink id={run.caller_run_id} />] : null,
+    children.length > 0 ? ["Child runs", <ChildRuns ids={children} />] : null,
     run.engine_pid ? ["Engine", `pid ${run.engine_pid}`] : null,
     run.tags?.length ? ["Tags", <TagLinks tags={run.tags} />] : null,
     Object.keys(run.parameters ?? {}).length > 0

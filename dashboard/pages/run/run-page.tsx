@@ -35,6 +35,7 @@ const TABS: readonly TabEntry[] = [
   { id: "logs", name: "Logs", load: () => import("./logs/logs-tab.tsx") },
   { id: "tasks", name: "Tasks", load: () => import("./tasks-tab.tsx") },
   { id: "graph", name: "Graph", load: () => import("./graph/graph-tab.tsx") },
+  { id: "waits", name: "Waits", load: () => import("./waits-tab.tsx") },
   { id: "events", name: "Events", load: () => import("./events-tab.tsx") },
   { id: "artifacts", name: "Artifacts", load: () => import("./artifacts-tab.tsx") },
   { id: "input", name: "Input", load: () => import("./input-tab.tsx") },
@@ -74,7 +75,11 @@ function Loaded({ run }: { run: Run }): JSX.Element {
       <RunHeader {...{ run, moves, neighbours }} />
       {run.state.type === "Paused" && <ResumeForm run={run} />}
       <Tabs
-        tabs={TABS.map(({ id, name }) => ({ id, name, count: countOf(id, run) }))}
+        tabs={TABS.filter(({ id }) => id !== "waits" || run.lineage_id !== undefined).map(({ id, name }) => ({
+          id,
+          name,
+          count: countOf(id, run),
+        }))}
         chosen={tab.id}
         href={(id) => withParams({ tab: id })}
       />

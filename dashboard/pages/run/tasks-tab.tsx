@@ -1,14 +1,19 @@
 /** The tasks of a run: grouped by name with their counts, and one by one. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Run } from "#protocol/records/run";
+import { isTerminal } from "#protocol/records/state";
 import type { TaskRun } from "#protocol/records/task-run";
 import { duration } from "../../format/duration.ts";
 import { counted } from "../../format/number.ts";
 import { fullTime, shortTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
+import { offline } from "../../live/link.ts";
 import { Segments } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
+import { rerunFrom } from "../../records/run-actions.ts";
 import { firstLine } from "../../records/why.ts";
 import { param, stepParams, withParams } from "../../router/router.ts";
 import { StateMark } from "../../state/state-mark.tsx";
@@ -60,9 +65,33 @@ const COLUMNS: readonly Column<TaskRun>[] = [
   },
 ];
 
+/** The column of a durable run that has ended: each task may be the first to run again. */
+function againFrom(run: Run): Column<TaskRun> {
+  return {
+    id: "again",
+    head: "",
+    width: "128px",
+    align: "right",
+    narrow: "end",
+    cell: ({ dynamic_key }) => (
+      <button
+        type="button"
+        class="button quiet"
+        title={`A new run that keeps the results of the tasks before ${dynamic_key}`}
+        disabled={offline.value}
+        onClick={() => rerunFrom(run, dynamic_key)}
+      >
+        Retry from here
+      </button>
+    ),
+  };
+}
+
 export function Tab({ run }: TabProps): JSX.Element {
   const { tasks, more, error, refresh } = useTasks(run.id);
   const cursor = useSignal<number | string | null>(null);
+  const canFork = run.lineage_id !== undefined && isTerminal(run.state.type);
+  const columns = useMemo(() => (canFork ? [...COLUMNS, againFrom(run)] : COLUMNS), [run.id, canFork]);
   const failedOnly = param("tasks") === "failed";
   const name = param("task");
   const toggle = () => stepParams({ tasks: failedOnly ? null : "failed" });
@@ -97,7 +126,7 @@ export function Tab({ run }: TabProps): JSX.Element {
         ) : (
           <Table
             label="Tasks"
-            columns={COLUMNS}
+            columns={columns}
             rows={shown}
             keyOf={({ id }) => id}
             total={shown.length}

@@ -25,6 +25,8 @@ interface Draft {
   timezone: string;
   catchup: CatchupPolicy;
   catchup_max: string;
+  /** JSON text; empty without any. */
+  parameters: string;
   persist: boolean;
 }
 
@@ -38,8 +40,26 @@ function draftOf(row: ScheduleRow | null): Draft {
     timezone: spec?.timezone ?? LOCAL_ZONE,
     catchup: row?.catchup ?? "skip",
     catchup_max: String(row?.catchup_max ?? 100),
+    parameters: parametersText(row),
     persist: row?.persist ?? true,
   };
+}
+
+function parametersText(row: Partial<ScheduleRow> | null): string {
+  return row?.parameters === undefined ? "" : JSON.stringify(row.parameters, null, 2);
+}
+
+/** An empty map takes former parameters away. @throws Error for text that is no JSON object */
+function parametersOf({ parameters }: Draft): Record<string, unknown> {
+  if (parameters.trim() === "") return {};
+  let read: unknown = null;
+  try {
+    read = JSON.parse(parameters);
+  } catch {
+    // Named below, like other JSON that is no object.
+  }
+  if (typeof read === "object" && read !== null && !Array.isArray(read)) return read as Record<string, unknown>;
+  throw new Error("The parameters are no JSON object");
 }
 
 function specOf(draft: Draft) {
@@ -87,9 +107,10 @@ export function ScheduleForm({ flows, row, flowId }: FormProps): JSX.Element {
   const named = flows.find(({ id }) => String(id) === flow);
   const save = async (event: SubmitEvent) => {
     event.preventDefault();
-    const policy = { catchup: draft.catchup, catchup_max: Number(draft.catchup_max), persist: draft.persist };
     const { kind, ...spec } = specOf(draft);
     try {
+      const parameters = parametersOf(draft);
+      const policy = { catchup: draft.catchup, catchup_max: Number(draft.catchup_max), parameters, persist: draft.persist };
       const made =
         row === null
           ? await ask<ScheduleRow>(`/api/flows/${flow}/schedules`, { method: "POST", body: { kind, ...spec, ...policy } })
@@ -220,6 +241,16 @@ function PolicyFields({ draft, change, row }: FieldsProps & { row: ScheduleRow |
           />
         </label>
       )}
+      <label class="stacked">
+        Parameters of the runs
+        <textarea
+          class="field mono"
+          rows={3}
+          placeholder={'{ "day": "{{ fire.date }}" }'}
+          value={draft.parameters}
+          onInput={(event) => change({ parameters: event.currentTarget.value })}
+        />
+      </label>
       {row?.source === "code" && (
         <label class="row check">
           <input type="checkbox" checked={draft.persist} onChange={(event) => change({ persist: event.currentTarget.checked })} />

@@ -15,6 +15,7 @@ export function expectWithin(within: Duration, expected: RuleMatch, { after }: {
   return { when: after, unless: expected, within };
 }
 
+/** Options of `expectBy`. */
 export interface ExpectByOptions {
   /** IANA name. Default: UTC. */
   timezone?: string;

@@ -19,6 +19,7 @@ export interface RuleMatch {
   project?: string | null;
 }
 
+/** Options of `rule`. */
 export interface RuleOptions {
   /** The events that the rule matches. Default: every event of its project. */
   when?: RuleMatch;

@@ -4,7 +4,9 @@ import type { Millrace } from "#sdk/client/index";
 import { newActiveRun } from "#sdk/execution/active-run";
 import { runFlowHook } from "#sdk/execution/attempt";
 import { systemClock } from "#sdk/execution/clock";
+import { DynamicKeys } from "#sdk/execution/dynamic-keys";
 import type { ReportItem } from "#sdk/execution/report-item";
+import { originOf } from "#sdk/execution/run-origin";
 import { ServerRunServices } from "#sdk/execution/run-services";
 import type { LoadedFlow } from "#sdk/modules/load-module";
 
@@ -24,15 +26,15 @@ export async function callHook(
   signal: AbortSignal,
 ): Promise<ReportItem[]> {
   const items: ReportItem[] = [];
-  const { id, external_id: externalId, name, parameters, attempt } = run;
+  const { id, external_id: externalId, name, parameters } = run;
   const active = newActiveRun({
-    ...{ id, externalId, name, project, flow, parameters, attempt, home },
+    ...{ id, externalId, name, project, flow, parameters, origin: originOf(run), attempt: 1, home },
     clock: systemClock,
     logPrints: definition.wire.log_prints,
     report: (item) => {
       if (items.length < ITEMS_MAX) items.push(item);
     },
-    counters: new Map(),
+    dynamicKeys: new DynamicKeys(),
     servicesFor: (ofRun) => new ServerRunServices(serverClient, home, id, ofRun),
   });
   const onAbort = (): void => active.controller.abort(signal.reason);

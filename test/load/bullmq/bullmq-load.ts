@@ -100,6 +100,7 @@ async function millraceSide(
 ): Promise<{ millrace: Side; version: string; startMs: number }> {
   const settings = ["--durability", DURABILITY[flush], ...options.serve];
   const server = await started(cleanup, startRealServer("millrace", ROOT, settings));
-  const round = (runs: number) => runRound(server, "empty", { runs, parameters: {}, atLeast: 0 }, { ...options, ...context });
+  const sizes = { ...options, ...context, perSecond: null };
+  const round = (runs: number) => runRound(server, "empty", { runs, parameters: {}, atLeast: 0 }, sizes);
   return { millrace: { name: "millrace", round }, version: server.version, startMs: server.startMs };
 }

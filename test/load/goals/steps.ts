@@ -5,7 +5,7 @@ import { REAL } from "../real/real-load.ts";
 import { SLOTS } from "../slots/slots-load.ts";
 import type { GoalsOptions } from "./goals-options.ts";
 
-export type StepName = "empty" | "tasks" | "requests" | "waiting" | "slots" | "specified";
+export type StepName = "empty" | "tasks" | "requests" | "recycling" | "waiting" | "slots" | "specified";
 
 export interface Step {
   name: StepName;
@@ -17,6 +17,9 @@ export interface Step {
 
 /** Runs for the count of requests: fewer, because a ratio needs no rounds. */
 const REQUESTS_SHARE = 0.5;
+/** Runs while engines are replaced: fewer, because they are created at a rate at which none waits for another. */
+const RECYCLING_SHARE = 0.2;
+const RECYCLING = ["--per-second", "200", "--serve=--engine-max-runs=200"];
 /** With single creations the server would spend most of its time on them. */
 const SLOTS_CREATION = ["--creators", "8", "--batch-size", "100", "--in-flight", "2048"];
 
@@ -26,6 +29,7 @@ export function stepsOf(options: GoalsOptions): readonly Step[] {
   const roundsArgs = ["--rounds", String(rounds)];
   const runsArgs = ["--runs", String(runs)];
   const counted = ["--runs", String(Math.ceil(runs * REQUESTS_SHARE)), "--rounds", "1", "--count-requests"];
+  const recycled = ["--runs", String(Math.ceil(runs * RECYCLING_SHARE)), ...RECYCLING, ...roundsArgs];
   const starts = ["--engine-starts", String(engineStarts)];
   const waits = ["--waiting-runs", String(waitingRuns), "--wait-seconds", String(waitSeconds), "--rounds", "1"];
   const window = ["--seconds", String(seconds)];
@@ -34,6 +38,7 @@ export function stepsOf(options: GoalsOptions): readonly Step[] {
     { name: "empty", ...real, args: ["--workloads", "empty", ...runsArgs, ...roundsArgs, ...starts] },
     { name: "tasks", ...real, args: ["--workloads", "tasks", ...runsArgs, ...roundsArgs] },
     { name: "requests", ...real, args: ["--workloads", "empty", ...counted] },
+    { name: "recycling", ...real, args: ["--workloads", "empty", ...recycled] },
     { name: "waiting", ...real, args: ["--workloads", "waiting", ...waits] },
     {
       ...{ name: "slots", mode: SLOTS, flags: ["--slots"] },

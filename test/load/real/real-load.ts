@@ -27,8 +27,8 @@ export const REAL: Mode = {
 };
 
 async function measureReal(options: RealOptions, context: MeasureContext): Promise<Part> {
-  const { rounds, creators, batch, serve, countRequests } = options;
-  const created = batch === 1 ? "one by one" : `${batch} at a time`;
+  const { rounds, creators, batch, perSecond, serve, countRequests } = options;
+  const created = `${batch === 1 ? "one by one" : `${batch} at a time`}${perSecond === null ? "" : `, ${perSecond} a second`}`;
   const part: Part = {
     title: "Real engines of serve",
     command: context.command,

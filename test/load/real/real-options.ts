@@ -8,6 +8,8 @@ export interface RealOptions extends WorkloadSizes {
   creators: number;
   /** Runs of one request of a creator. */
   batch: number;
+  /** Runs created per second, evenly; null for as many as the server accepts. */
+  perSecond: number | null;
   limitSeconds: number;
   /** Count the requests of the engines, which takes a little of their time. */
   countRequests: boolean;
@@ -29,6 +31,7 @@ export const REAL_DEFAULTS: RealOptions = {
   rounds: 3,
   creators: 32,
   batch: 1,
+  perSecond: null,
   limitSeconds: 900,
   countRequests: false,
   engineStarts: 0,
@@ -56,6 +59,7 @@ first creation to the last end.
   --rounds N            repeats of every workload; medians are shown (${REAL_DEFAULTS.rounds})
   --creators N          clients that create runs (${REAL_DEFAULTS.creators})
   --batch-size N        runs that a client creates with one request (${REAL_DEFAULTS.batch})
+  --per-second N        runs created per second, evenly, instead of as many as the server accepts
   --count-requests      count the requests of the engines too, by a module that is loaded into them
   --engine-starts N     also starts an engine N times: its processor time until it asks for work (${REAL_DEFAULTS.engineStarts})
   --limit-seconds N     a round that takes longer ends the measurement (${REAL_DEFAULTS.limitSeconds})
@@ -65,7 +69,7 @@ ${OUTPUT_USAGE}`;
 
 const TEXTS = [
   ...["workloads", "runs", "waiting-runs", "wait-seconds", "computing-runs", "compute-seconds", "rounds", "creators"],
-  ...["batch-size", "limit-seconds", "engine-starts", "compare"],
+  ...["batch-size", "per-second", "limit-seconds", "engine-starts", "compare"],
 ];
 
 export function parseRealCommandLine(args: readonly string[]): CommandLine<RealOptions> {
@@ -80,6 +84,7 @@ export function parseRealCommandLine(args: readonly string[]): CommandLine<RealO
     rounds: given.number("rounds", REAL_DEFAULTS.rounds, 1, ROUNDS_MAX),
     creators: given.number("creators", REAL_DEFAULTS.creators, 1, CREATORS_MAX),
     batch: given.number("batch-size", REAL_DEFAULTS.batch, 1, BATCH_MAX),
+    perSecond: given.text("per-second") === null ? null : given.number("per-second", 1, 1, RUNS_MAX),
     limitSeconds: given.number("limit-seconds", REAL_DEFAULTS.limitSeconds, 1, SECONDS_MAX * 24),
     countRequests: given.flag("count-requests"),
     engineStarts: given.number("engine-starts", REAL_DEFAULTS.engineStarts, 0, ROUNDS_MAX),

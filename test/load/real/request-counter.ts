@@ -7,8 +7,8 @@ import { ENGINE_PROGRAM } from "./engine-program.ts";
 
 const PROTOCOL = "/api/engine/";
 const WRITE_EVERY_MS = 100;
-/** Published by undici for each request, with its path. */
-const CHANNEL = "undici:request:create";
+/** Published for each request, with its path: by Node's own HTTP client, and by undici, which engines of earlier trees use. */
+const CHANNELS = ["http.client.request.start", "undici:request:create"];
 
 const folder = process.env["LOAD_REQUESTS_FOLDER"];
 if (folder !== undefined && isMainThread && process.argv[1]?.endsWith(ENGINE_PROGRAM)) {
@@ -19,10 +19,12 @@ if (folder !== undefined && isMainThread && process.argv[1]?.endsWith(ENGINE_PRO
     if (count !== written) writeFileSync(file, String(count));
     written = count;
   };
-  subscribe(CHANNEL, (message) => {
-    const { request } = message as { request: { path: string } };
-    if (request.path.startsWith(PROTOCOL)) count += 1;
-  });
+  for (const channel of CHANNELS) {
+    subscribe(channel, (message) => {
+      const { request } = message as { request: { path: string } };
+      if (request.path.startsWith(PROTOCOL)) count += 1;
+    });
+  }
   setInterval(write, WRITE_EVERY_MS).unref();
   process.on("exit", write);
 }

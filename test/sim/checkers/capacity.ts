@@ -39,7 +39,8 @@ export class CapacityChecker implements Checker {
     for (const { id, run } of history.leases.values()) {
       const type = history.runs.get(run)?.type;
       if (type === undefined) throw new Violation("rows have owners", `lease ${id} is of run ${run}, which is not there`);
-      if (type === "Paused" || isTerminal(type))
+      const keeps = history.durable.parks.get(run)?.holds === true;
+      if ((type === "Paused" && !keeps) || isTerminal(type))
         throw new Violation("leases end with their run", `lease ${id} of run ${run}, which is ${type}`);
     }
     this.#answers(batch.replies);

@@ -1,6 +1,7 @@
 /** The committed state, computed from the operations of each batch in order: the checkers' own record. */
 import type { StateType } from "#protocol/records/state";
 import type { Operation } from "./checker.ts";
+import { DurableHistory } from "./durable-history.ts";
 
 /** Fields of a run that never change. */
 interface RunOrigin {
@@ -68,6 +69,7 @@ export interface CommittedTask {
   id: number;
   run: number;
   externalId: string;
+  dynamicKey: string;
   type: StateType;
   timestamp: number;
 }
@@ -90,6 +92,7 @@ export class History {
   readonly assignments = new Map<number, { run: number; engine: string }>();
   /** Every state ever committed, as "run type name timestamp". */
   readonly states = new Set<string>();
+  readonly durable = new DurableHistory();
   events = 0;
   commits = 0;
   newestRun = 0;
@@ -150,6 +153,7 @@ export class History {
         return;
       }
       default:
+        this.durable.fold(operation);
     }
   }
 
@@ -202,7 +206,8 @@ export class History {
     this.runsEver.add(id);
     this.newestRun = Math.max(this.newestRun, id);
     this.states.add(stateKey(id, run));
-    if (run.assignment !== null) this.assignments.set(run.assignment, { run: id, engine: run.engine ?? "" });
+    // Also of a run that was taken from its engine in the same commit.
+    if (run.newestAssignment > 0) this.assignments.set(run.newestAssignment, { run: id, engine: run.engine ?? "" });
   }
 
   #foldTask(operation: Operation): void {
@@ -211,6 +216,7 @@ export class History {
       id,
       run: operation.number("run_id"),
       externalId: operation.text("external_id"),
+      dynamicKey: operation.text("dynamic_key"),
       type: operation.text("state_type") as StateType,
       timestamp: operation.number("state_timestamp"),
     });
@@ -226,6 +232,7 @@ export class History {
 
   #deleteRun(id: number): void {
     this.runs.delete(id);
+    this.durable.deleteRun(id);
     for (const task of this.tasks.values()) if (task.run === id) this.tasks.delete(task.id);
     for (const lease of this.leases.values()) if (lease.run === id) this.leases.delete(lease.id);
   }

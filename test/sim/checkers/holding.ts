@@ -44,7 +44,9 @@ export class HoldingChecker implements Checker {
     this.#newLease(after, operation);
     const forced = operation.text("state_details").includes('"forced":true');
     const working = before.type !== "Scheduled" || before.name === "AwaitingRetry";
-    if (before.assignment !== null && working && !forced)
+    // A run may be parked and woken in the same step.
+    const isParked = type === "Scheduled" && history.durable.parks.has(before.id);
+    if (before.assignment !== null && working && !forced && !isParked)
       throw new Violation(
         RULE,
         `run ${before.id} went from ${before.engine} to ${operation.text("engine_id")} while ${before.name}`,

@@ -9,6 +9,7 @@ import { canonicalJson } from "#protocol/values/json";
 import { Outbox } from "#runtime/effect";
 import { loadStore } from "#storage/load/load";
 import { Statements } from "#storage/sqlite/statements";
+import { serverFacts } from "../../support/server-facts.ts";
 import type { SimulatedDisk } from "../simulated-disk.ts";
 import { Violation } from "../trace.ts";
 
@@ -26,6 +27,7 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
     ids: { uuid: () => "", random: () => 0 },
     epoch: 0,
     quarantine: new Quarantine(),
+    secrets: serverFacts().secrets,
     committedTurn: () => 0,
     lastSeq: () => 0,
     announceEpoch: () => undefined,
@@ -34,21 +36,35 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
     nextTurn: () => 0,
   };
   resume(loaded, stored, ports, new Outbox());
-  const before = dump(live);
-  const after = dump(loaded);
+  // What has left the memory of the live core is compared by its ids; the rest is compared with what a reload finds of it.
+  const away = [...live.parked.awayIds()].sort((a, b) => a - b);
+  loaded.parked.recall([...loaded.parked.awayIds()]);
+  for (const id of away) {
+    const durable = loaded.runs.get(id)?.durable ?? null;
+    if (durable === null || durable.park === null)
+      throw new Violation("a reload changes nothing", `run ${id} is parked in the live core alone`);
+    loaded.runs.delete(id);
+    if (durable.lineageId !== null) loaded.durable.leave(durable.lineageId);
+  }
+  const partial = new Set([...live.runs.values()].flatMap(({ id, durable }) => (durable?.partial === true ? [id] : [])));
+  const before = dump(live, partial);
+  const after = dump(loaded, partial);
   for (let at = 0; at < Math.max(before.length, after.length); at += 1) {
     if (before[at] === after[at]) continue;
     throw new Violation("a reload changes nothing", `live ${before[at] ?? "nothing"}\n  loaded ${after[at] ?? "nothing"}`);
   }
 }
 
-/** State that must survive a reload, as lines; state held only in memory (parked polls, contacts) is left out. */
-function dump(state: LiveState): string[] {
+/**
+ * State that must survive a reload, as lines; state held only in memory (parked polls, contacts) is left out, and the task runs
+ * of partial runs, some of which a park has left in the store.
+ */
+function dump(state: LiveState, partial: ReadonlySet<number>): string[] {
   const lines: string[] = [`next ${JSON.stringify(state.nextIds)}`];
   for (const flow of [...state.flows.values()].sort((a, b) => a.id - b.id)) {
-    const { id, project, name, module, optionsText, error, handedOut } = flow;
+    const { id, project, name, module, optionsText, error, handedOut, away } = flow;
     lines.push(
-      `flow ${JSON.stringify([id, project, name, module, optionsText, flow.tags, canonicalJson(flow.parameter_schema), error, handedOut])}`,
+      `flow ${JSON.stringify([id, project, name, module, optionsText, flow.tags, canonicalJson(flow.parameter_schema), error, handedOut, away])}`,
     );
   }
   for (const run of [...state.runs.values()].sort((a, b) => a.id - b.id)) {
@@ -57,21 +73,39 @@ function dump(state: LiveState): string[] {
     const texts = [external_id, name, parameters.length, tags];
     const identity = [id, run.flow.id, texts, priority, attempt, created_by, parent_run_id, start_time];
     const holder = assigned ? [run.engine_id, run.engine_pid, run.assignment_id] : null;
-    const marks = [isExclusive(run), run.uncounted, run.reruns];
+    const marks = [isExclusive(run), run.uncounted, run.reruns, run.fire_time];
     const counters = [report_seq, [...run.otherSequences].sort(), run.answers, run.crash_count, run.failure_count, marks];
     const counts = Object.entries(run.taskCounts).sort();
     lines.push(`run ${JSON.stringify([identity, run.state, holder, counters, counts, run.place !== "none"])}`);
-    for (const task of [...run.tasks.values()].sort((a, b) => a.id - b.id))
+    const tasks = partial.has(id) ? [] : [...run.tasks.values()];
+    for (const task of tasks.sort((a, b) => a.id - b.id))
       lines.push(`task ${canonicalJson({ ...task, state: { ...task.state } })}`);
     for (const lease of state.ledger.leasesOf(id).sort((a, b) => a.id - b.id)) lines.push(`lease ${JSON.stringify(lease)}`);
   }
-  lines.push(...schedulesOf(state), ...backfillsOf(state));
+  lines.push(...durableOf(state), ...schedulesOf(state), ...backfillsOf(state));
   for (const { name, used } of state.ledger.list()) if (used > 0) lines.push(`used ${name} ${used}`);
   lines.push(...dumpRules(state));
   const held = [...state.engines.values()].filter((engine) => engine.runs.size > 0);
   for (const engine of held.sort((a, b) => (a.id < b.id ? -1 : 1))) {
     lines.push(
       `engine ${JSON.stringify([engine.id, engine.pid, engine.key, engine.exchanges, engine.host, engine.local, [...engine.runs.keys()].sort()])}`,
+    );
+  }
+  return lines;
+}
+
+/** Open waits, and what runs go on with that have left their engine. */
+function durableOf(state: LiveState): string[] {
+  const lines = [...state.durable.openWaits()].sort((a, b) => a.id - b.id).map((wait) => `wait ${canonicalJson({ ...wait })}`);
+  for (const { id, durable, flow } of [...state.runs.values()].sort((a, b) => a.id - b.id)) {
+    if (durable === null) continue;
+    const { park, away, holds, progress, lineageId, callerRunId } = durable;
+    lines.push(`durable ${canonicalJson([id, flow.away, lineageId, callerRunId, park, away, holds, progress])}`);
+    const lineage = lineageId === null ? null : state.durable.get(lineageId);
+    if (lineage === null) continue;
+    const { depth, callerWait, origin, run, waits } = lineage;
+    lines.push(
+      `lineage ${canonicalJson([lineageId, depth, callerWait, origin, run?.id, [...waits.values()].map((wait) => wait.id)])}`,
     );
   }
   return lines;

@@ -48,7 +48,7 @@ export class RerunsChecker implements Checker {
     const before = operation.name === "update_run" ? history.runs.get(operation.number("id")) : undefined;
     if (before === undefined) return;
     const isMoved = stateKey(before.id, before) !== stateKey(before.id, moveOf(operation));
-    this.#stays(before, operation);
+    this.#stays(before, operation, history);
     if (isMoved) this.#moved(before, operation, history);
     if (operation.number("assigned") === 1 && this.#isStart(operation)) this.#begun.add(operation.number("assignment_id"));
   }
@@ -60,13 +60,14 @@ export class RerunsChecker implements Checker {
     return operation.details["lease"] === operation.number("assignment_id");
   }
 
-  /** A run that has begun stays with its engine until it ends, pauses or is forced to wait again. */
-  #stays(before: CommittedRun, operation: Operation): void {
+  /** A run that has begun stays with its engine until it ends, pauses, parks or is forced to wait again. */
+  #stays(before: CommittedRun, operation: Operation, { durable }: History): void {
     const { assignment } = before;
     if (assignment === null || !this.#begun.has(assignment)) return;
     const { type } = moveOf(operation);
     const isKept = operation.number("assigned") === 1 && operation.number("assignment_id") === assignment;
-    if (isKept || isTerminal(type) || type === "Paused" || isForced(operation)) return;
+    const isParked = type === "Scheduled" && durable.parks.has(before.id);
+    if (isKept || isTerminal(type) || type === "Paused" || isParked || isForced(operation)) return;
     throw new Violation("a run begins once", `run ${before.id} had begun under lease ${assignment} and is ${type} without it`);
   }
 
@@ -75,7 +76,8 @@ export class RerunsChecker implements Checker {
     const { type } = moveOf(operation);
     const message = String(operation.get("state_message"));
     const isUncounted = operation.text("state_details").includes('"uncounted":true');
-    if (type === "Crashed") this.#crashed.set(id, isUncounted);
+    // A person may move a crashed run to Crashed again before its rerun; the rerun repeats the first crash.
+    if (type === "Crashed" && !this.#crashed.has(id)) this.#crashed.set(id, isUncounted);
     if (type === "Crashed" && isUncounted) this.#notCounted(id);
     else if (isEndOfNeighbour(operation) && this.#limitOf(before.flow, history) > 0 && !this.#uncounted.has(id))
       throw new Violation("one crash is not counted", `run ${id} ended with another run for the first time, and it counts`);

@@ -203,7 +203,8 @@ export class ScheduleChecker implements Checker {
     const sum = (count: (one: CatchUp) => number): number => told.reduce((total, one) => total + count(one), 0);
     const skips = new Set([...before.skips, ...newSkips(commit, before.id)]);
     const isOpen = (fire: number): boolean => !skips.has(fire) && !isEndedBefore(runs.get(fire), commit);
-    const dropped = fires.filter((fire) => isOpen(fire) && isDropped(runs.get(fire)));
+    const droppedHere = droppedRuns(commit);
+    const dropped = fires.filter((fire) => isOpen(fire) && isDropped(runs.get(fire), droppedHere));
     const caughtUp = fires.filter((fire) => runs.get(fire)?.createdBy === "catchup");
     const what = `schedule ${before.id}, fires ${before.consumedUntil} to ${after.consumedUntil}`;
     if (dropped.length !== sum((one) => one.dropped))
@@ -343,8 +344,19 @@ function hasStarted(run: CommittedRun): boolean {
   return run.newestAssignment > 0 || (run.type !== "Scheduled" && run.name !== "Skipped" && run.type !== "Cancelled");
 }
 
-function isDropped(run: CommittedRun | undefined): boolean {
-  return run === undefined || (run.name === "Skipped" && run.details["reason"] === "catchup");
+function isDropped(run: CommittedRun | undefined, droppedHere: ReadonlySet<number>): boolean {
+  return run === undefined || isDroppedState(run) || droppedHere.has(run.id);
+}
+
+function isDroppedState({ name, details }: CommittedRun): boolean {
+  return name === "Skipped" && details["reason"] === "catchup";
+}
+
+/** Runs that were dropped in this commit, also those that a person has moved on in the same commit. */
+function droppedRuns({ operations }: Commit): Set<number> {
+  const skipped = operations.filter((one) => one.name === "insert_event" && one.text("name") === "run.skipped");
+  const dropped = skipped.filter((one) => one.get("payload") !== null && one.text("payload").includes('"reason":"catchup"'));
+  return new Set(dropped.map((one) => one.number("run_id")));
 }
 
 /** True when the run had ended before its schedule decided its fire. */

@@ -73,6 +73,9 @@ t.test("the result of a run, and one that was too large to be kept", async (t) =
 t.test("a traceback stands under the message without repeating it", async (t) => {
   const traceback = "Error: no 77\n    at flow.ts:3\n  [cause]: Error: root";
   t.same(tracebackLines(state("Failed", "Error: no 77", { traceback }), pipe), traceback.split("\n").slice(1));
+  const fields = "CommandError: it ended with code 2:\nno such file {\n  code: 2\n}";
+  const message = "CommandError: it ended with code 2:\nno such file";
+  t.same(tracebackLines(state("Failed", message, { traceback: fields }), pipe), ["{", "  code: 2", "}"], "fields of an error");
   t.same(tracebackLines(state("Failed", "crash limit reached: Error: no 77", { traceback }), pipe), traceback.split("\n"));
   t.same(tracebackLines(state("Failed", "Error: no 77"), pipe), []);
   t.same(tracebackLines(state("Completed", null, { traceback }), pipe), []);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import t from "tap";
 import type { DeclaredRule } from "#actors/rule-engine/rules/register-rules";
 import { renderStartScreen, type StartScreen } from "#cli/serve/start-screen";
@@ -32,6 +33,11 @@ t.test("the screen has the address, what is served, the flows and how to stop, a
   t.notMatch(text, /secret-token/);
 });
 
+t.test("the guide that the screen names is a file, seen from here", async (t) => {
+  const [path = ""] = /\S*shared-engines\.md/.exec(screen({ flows: [flowNamed("a")] }, ["a"])) ?? [];
+  t.ok(existsSync(path), path);
+});
+
 t.test("files that could not be used are named with their error", async (t) => {
   const text = screen({
     problems: [{ module: "bad.ts", source_dir: "/data/flows", kind: "file", error: "no such table\nmore" }],
@@ -49,7 +55,8 @@ t.test("without flows it shows how one is written; of many it shows the first", 
 });
 
 t.test("rules and routes of the code are named, and what is wrong with one of them", async (t) => {
-  const route = (name: string) => ({ method: "POST", path: `/hooks/${name}`, module: "hooks.ts", limit_ms: 30_000 }) as const;
+  const route = (name: string) =>
+    ({ method: "POST", path: `/hooks/${name}`, module: "hooks.ts", limit_ms: 30_000, public: false }) as const;
   const text = screen({
     rules: [{ name: "alert", module: "alert.ts" } as DeclaredRule],
     routes: Array.from({ length: 8 }, (_, index) => route(`r${index}`)),

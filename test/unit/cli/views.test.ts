@@ -138,7 +138,7 @@ t.test("a screen is filled in place and cut at its height", async (t) => {
 });
 
 t.test("a view is shown once as text or as JSON", async (t) => {
-  const view = { read: async () => [1, 2], lines: (data: number[]) => data.map(String), changedBy: () => false };
+  const view = { read: async () => [1, 2], lines: (data: number[]) => data.map(String), messages: {}, changedBy: () => false };
   for (const [json, text] of [
     [false, "1\n2\n"],
     [true, "[\n  1,\n  2\n]\n"],

@@ -4,7 +4,7 @@ import { duration, roughDuration, tickingDuration } from "../../../dashboard/for
 import { bytes, count, counted, listed, ordinal } from "../../../dashboard/format/number.ts";
 import { FrameReader } from "../../../dashboard/live/frames.ts";
 import { axisOf, labelsOf } from "../../../dashboard/pages/run/timeline/axis.ts";
-import { lookOf, lookOfName } from "../../../dashboard/state/look.ts";
+import { lookOf, lookOfName, STATE_ORDER } from "../../../dashboard/state/look.ts";
 
 const S = 1_000_000;
 
@@ -38,9 +38,17 @@ t.test("numbers and lists", async (t) => {
 
 t.test("a state has a look by its name, else by its type, else none of its own", async (t) => {
   t.equal(lookOf({ type: "Scheduled", name: "AwaitingResource" }).word, "Awaiting resource");
-  t.same(lookOf({ type: "Scheduled", name: "Resuming" }), { token: "scheduled", word: "Resuming", loudness: "quiet" });
+  t.same(lookOf({ type: "Scheduled", name: "Polishing" }), { token: "scheduled", word: "Polishing", loudness: "quiet" });
   t.same(lookOf({ type: "Frozen" as "Failed", name: "Frozen" }), { token: "unknown", word: "Frozen", loudness: "quiet" });
   t.equal(lookOfName("TimedOut").token, "timed-out");
+});
+
+t.test("the states of durable runs have looks of their own and are filters", async (t) => {
+  for (const name of ["Sleeping", "AwaitingEvent", "AwaitingChild", "Paused", "Resuming"]) {
+    t.not(lookOfName(name).token, "unknown", name);
+    t.not(lookOfName(name).token, "scheduled", name);
+    t.ok((STATE_ORDER as readonly string[]).includes(name), name);
+  }
 });
 
 t.test("idle time is compressed, and places stay in order", async (t) => {

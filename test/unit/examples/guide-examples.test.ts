@@ -5,8 +5,10 @@ import type { AddressInfo } from "node:net";
 import t from "tap";
 import { definitionOf } from "#sdk/define/flow";
 import { runFlow } from "#sdk/testing/index";
+import { agent } from "../../../examples/guides/agent.ts";
 import { release } from "../../../examples/guides/approval.ts";
 import { daily, summary } from "../../../examples/guides/backfill.ts";
+import { order } from "../../../examples/guides/order.ts";
 import { nightly, video } from "../../../examples/guides/resources.ts";
 import { mirror } from "../../../examples/guides/retry.ts";
 import { report } from "../../../examples/guides/schedule.ts";
@@ -75,4 +77,15 @@ t.test("rules: files hold what the interface takes", async (t) => {
   const read = (path: string) => JSON.parse(readFileSync(new URL(`../../../examples/${path}`, import.meta.url), "utf8"));
   t.match(read("tour/rule.json"), { name: String, when: {}, do: [{ kind: "run_flow" }] });
   t.equal(read("guides/rules.json").length, 3);
+});
+
+t.test("durable runs: an order waits for its payment, an agent for a person", async (t) => {
+  const paid = await runFlow(order, { order: 7 }, { events: [{ name: "order.paid", payload: { order: 7 }, after: 3_600 }] });
+  t.equal(paid.result, "parcel of order 7");
+  const late = await runFlow(order, { order: 8 }, { events: [{ name: "order.paid", payload: { order: 7 } }] });
+  t.equal(late.result, "order 8 is back on its shelf");
+  const asked = await runFlow(agent, { wish: "paint" }, { answers: [true] });
+  t.equal(asked.result, "done: order of 2 cans of no. 7");
+  t.equal(asked.taskRuns.filter(({ name }) => name === "ask-model").length, 3, "each turn of the model once");
+  t.equal((await runFlow(agent, { wish: "paint" })).result, "done: a person has refused this");
 });

@@ -3,6 +3,7 @@ import { GatewayState } from "#gateway/gateway-state";
 import type { Reads } from "#gateway/reads/reads";
 import { BodyBudget } from "#gateway/request/body-budget";
 import { LocalEndpoint } from "#gateway/request/endpoint";
+import { Readiness } from "#gateway/request/readiness";
 import type { Command, CommandNotice } from "#protocol/wire/command";
 import { type Committed, STREAM_CODE } from "#protocol/wire/feed";
 import { RecordedExchange } from "../../support/recorded-exchange.ts";
@@ -46,7 +47,7 @@ function setup() {
       return `{"id":${id}}`;
     },
   } as unknown as Reads;
-  const next = () => new GatewayState(OPTIONS, ports, reads, new BodyBudget());
+  const next = () => new GatewayState(OPTIONS, ports, reads, new BodyBudget(), new Readiness());
   const post = (state: GatewayState, path: string) => {
     const exchange = new RecordedExchange({ method: "POST", path });
     const match = state.router.match(path);

@@ -19,6 +19,7 @@ function setup(epoch = 1) {
     now: time.now,
     alarm: time.alarm(),
     latestSeq: () => 77,
+    awaitEnd: () => undefined,
     renderEvent: (id) => `{"id":${id}}`,
     firstId: 1000,
     bodies: new BodyBudget(),

@@ -5,38 +5,18 @@ import { STREAM_PIECE_BYTES_MAX, STREAM_RING_COUNT, STREAM_UNSENT_BYTES_MAX } fr
 import { type Committed, STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
 import { ManualTime } from "../../support/manual-time.ts";
 import { RecordedExchange } from "../../support/recorded-exchange.ts";
-
-interface Frame {
-  id: number | null;
-  event: string;
-  data: Record<string, unknown>;
-}
-
-function framesOf(exchange: RecordedExchange): Frame[] {
-  return exchange.pieces
-    .join("")
-    .split("\n\n")
-    .filter((text) => text !== "" && text !== ":")
-    .map((text) => {
-      const fields = new Map(
-        text.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
-      );
-      const id = fields.get("id");
-      return {
-        id: id === undefined ? null : Number(id),
-        event: fields.get("event") ?? "",
-        data: JSON.parse(fields.get("data") ?? "null"),
-      };
-    });
-}
+import { framesOf } from "../../support/stream-frames.ts";
 
 function setup(render: RenderRow = (kind, id) => JSON.stringify({ id, kind })) {
   const time = new ManualTime();
   const rendered: string[] = [];
-  const ring = new StreamRing((kind, id) => {
-    rendered.push(`${kind} ${id}`);
-    return render(kind, id);
-  });
+  const ring = new StreamRing(
+    (kind, id) => {
+      rendered.push(`${kind} ${id}`);
+      return render(kind, id);
+    },
+    () => null,
+  );
   const deferred: (() => void)[] = [];
   const hub = new StreamHub(ring, {
     now: time.now,

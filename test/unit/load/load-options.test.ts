@@ -25,6 +25,9 @@ t.test("options of real engines: sizes of the workloads, options of serve, and w
   t.same(options.workloads, ["waiting"]);
   t.same(options.serve, ["--max-engines=4"]);
   t.same(workloadOf("waiting", options), { runs: 500, parameters: { seconds: 0.5 }, atLeast: 0.5 });
+  t.equal(options.perSecond, null, "as many as the server accepts");
+  t.equal(parseRealCommandLine(["--per-second", "200"]).options.perSecond, 200);
+  t.throws(() => parseRealCommandLine(["--per-second", "0"]), /--per-second must be a number from 1/);
   t.throws(() => parseRealCommandLine(["--workloads", "dancing"]), /knows empty, tasks, waiting, computing/);
   t.throws(() => parseRealCommandLine(["--runs", "0"]), /--runs must be a number from 1/);
   t.throws(() => parseRealCommandLine(["--compare", "cereyan:x"]), /takes tree:PATH/);

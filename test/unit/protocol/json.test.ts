@@ -60,7 +60,7 @@ t.test("the depth scan never refuses or changes what JSON.parse accepts", async 
   );
 });
 
-t.test("numbers written like 2.0 are written back so, and are numbers meanwhile", async (t) => {
+t.test("numbers written like 2.0 are numbers once parsed, and are written back in the same form", async (t) => {
   const value = parseKeepingFractions('{"b":2.0,"a":[1.00,1,"3.0",{"c":-0.0}],"d":1.5}') as { b: unknown };
   t.equal(value.b, 2);
   t.equal(canonicalJson(value), '{"a":[1.00,1,"3.0",{"c":-0.0}],"b":2.0,"d":1.5}');

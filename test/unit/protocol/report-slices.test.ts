@@ -170,7 +170,7 @@ t.test("slices, and what waits behind them, belong to the chains of rules of the
   t.match(operations(last, "put_event_chain"), [{ depth: 2 }, { depth: 5 }]);
 });
 
-t.test("a run that is deleted meanwhile ends the report", async (t) => {
+t.test("a run that is deleted between the slices ends the report", async (t) => {
   const kit = new DispatchKit();
   const run = startRun(kit);
   kit.committed = kit.turn;

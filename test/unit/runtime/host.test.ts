@@ -422,6 +422,33 @@ t.test("a timer that an actor sets while it starts runs out in time, although th
   t.equal(host.nextTimerUs(), nowUs() + 500);
 });
 
+t.test("timers that a step sets run out in time, although the clock is set back during the step", async (t) => {
+  const time = new ManualTime();
+  let backUs = 0;
+  const nowUs = (): number => time.now() - backUs;
+  const host = new Host({
+    clock: { nowUs, monotonicUs: time.now },
+    alarm: time.alarm(),
+    defer: () => undefined,
+    exited: () => undefined,
+  });
+  host.register(
+    actor("a", (message, out) => {
+      const readUs = nowUs();
+      if (message === "set back") backUs = 3_600_000_000;
+      out.setTimer("first", readUs + 500, "first");
+      out.setTimer("second", readUs + 300, "second");
+    }),
+  );
+  await host.start("a");
+  host.send("a", "plain");
+  host.turn();
+  t.equal(host.nextTimerUs(), nowUs() + 300);
+  host.send("a", "set back");
+  host.turn();
+  t.equal(host.nextTimerUs(), nowUs() + 300, "not an hour later");
+});
+
 t.test("what a flush sends leaves in the same turn, also by a link that was flushed before", async (t) => {
   const { host, outside, deferred, flushes } = setup();
   const sentOn: unknown[] = [];

@@ -53,11 +53,13 @@ const outcome = (run_id: number, rest: object = {}) => ({
   ...rest,
 });
 
+const GONE = "gone: the server answered an exchange that this engine does not hold the run";
+
 function watcher() {
   const told: string[] = [];
   const watch: RunWatcher = {
     cancelRequested: () => told.push("cancel"),
-    gone: () => told.push("gone"),
+    gone: (reason) => told.push(`gone: ${reason}`),
     lost: () => told.push("lost"),
   };
   return { told, watch };
@@ -114,14 +116,18 @@ t.test("a refused report refuses no other; one whose run is busy is sent again",
   const outcomes = [
     outcome(1, { status: 422, error: "malformed" }),
     outcome(2),
-    outcome(3, { status: 409 }),
+    outcome(3, { status: 409, error: "run 3 has ended" }),
     outcome(4, { status: 503 }),
     outcome(4),
   ] as ExchangeResponse["reports"];
   const { loop, next } = setUp(({ reports }) => ({ reports: outcomes.splice(0, reports.length) }));
   const sent = [1, 2, 3, 4].map((run) => loop.hold(item(run, run * 10), watcher().watch).report(["{}"], false));
   await next();
-  t.match(await Promise.all(sent.slice(0, 3)), [{ kind: "refused", error: "malformed" }, { kind: "applied" }, { kind: "gone" }]);
+  t.match(await Promise.all(sent.slice(0, 3)), [
+    { kind: "refused", error: "malformed" },
+    { kind: "applied" },
+    { kind: "gone", reason: "409 run 3 has ended" },
+  ]);
   while (outcomes.length > 0) await next();
   t.match(await sent[3], { kind: "applied" });
 });
@@ -175,7 +181,7 @@ t.test("a stop is told once, also one that came before the run was begun", async
   const first = watcher();
   loop.hold(item(1, 10), first.watch);
   t.same(first.told, ["cancel"]);
-  t.same(second.told, ["gone"]);
+  t.same(second.told, [GONE]);
 });
 
 t.test("a run whose last report is under way is not gone; a cancel still arrives", async (t) => {
@@ -193,7 +199,7 @@ t.test("a run whose last report is under way is not gone; a cancel still arrives
   await next();
   t.same(
     watchers.map(({ told }) => told),
-    [[], ["cancel"], ["gone"]],
+    [[], ["cancel"], [GONE]],
   );
 });
 

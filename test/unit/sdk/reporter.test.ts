@@ -32,6 +32,7 @@ function setUp(answer: (events: Sent[]) => ReportAnswer | undefined = () => unde
     cancelRequested: () => told.push("cancel"),
     gone: (reason) => told.push(`gone: ${reason}`),
     complain: (text) => told.push(text),
+    stored: (identities, error) => told.push(`stored ${identities.join()}${error === null ? "" : `: ${error}`}`),
     waiting: (chars) => {
       weight.chars += chars;
       return weight.chars;
@@ -181,7 +182,7 @@ t.test("a move follows the added items in the same report; the run's state shows
 t.test(
   "a move is settled when the run is gone, when the move itself is refused, and when nothing is sent any more",
   async (t) => {
-    const gone = setUp(() => ({ kind: "gone" }));
+    const gone = setUp(() => ({ kind: "gone", reason: "404 run 1 not found" }));
     t.same(await gone.reporter.move([move("Completed")]), { kind: "gone" });
     t.same(await gone.reporter.move([move("Completed")]), { kind: "gone" }, "and stays so");
     const refused = setUp((events) => {
@@ -198,7 +199,8 @@ t.test(
 );
 
 t.test("the answers tell of cancels and of runs that are gone; then nothing more is sent", async (t) => {
-  const answers: ReportAnswer[] = [{ kind: "applied", lastSeq: 1, cancel: true, runState: undefined }, { kind: "gone" }];
+  const gone: ReportAnswer = { kind: "gone", reason: "409 run 1 has ended" };
+  const answers: ReportAnswer[] = [{ kind: "applied", lastSeq: 1, cancel: true, runState: undefined }, gone];
   const { reporter, requests, told } = setUp(() => answers.shift());
   reporter.add([event("x")]);
   await reporter.flush();
@@ -206,7 +208,7 @@ t.test("the answers tell of cancels and of runs that are gone; then nothing more
   await reporter.flush();
   reporter.add([event("z")]);
   await reporter.flush();
-  t.same(told, ["cancel", "gone: the run is gone"]);
+  t.same(told, ["cancel", "gone: the run is gone: 409 run 1 has ended"]);
   t.equal(requests.length, 2);
 });
 
@@ -231,4 +233,58 @@ t.test("while too much of all runs waits, lines are dropped and counted", async 
   weight.chars = 0;
   await reporter.flush();
   t.same(messagesOf(requests), ["2 log lines were dropped while the server could not be reached"]);
+});
+
+const stepItem = (identity: string): ReportItem => ({ kind: "step", identity, place: "p", name: "a", value: "1" });
+
+t.test("a step is sent at once, and its code continues at the commit", async (t) => {
+  const { reporter, requests, told } = setUp();
+  reporter.add([event("x"), stepItem("s1")]);
+  t.equal(requests.length, 1, "without a delay");
+  reporter.add([stepItem("s2"), stepItem("s3")]);
+  await reporter.flush();
+  t.match(requests, [
+    [{ kind: "custom" }, { kind: "step", identity: "s1", value: "1" }],
+    [{ identity: "s2" }, { identity: "s3" }],
+  ]);
+  t.same(told, ["stored s1", "stored s2,s3"]);
+});
+
+t.test("a step that the server refuses is never committed", async (t) => {
+  const { reporter, told } = setUp((events) =>
+    events.some((sent) => "identity" in sent && sent.identity === "bad")
+      ? { kind: "refused", error: "422 malformed" }
+      : undefined,
+  );
+  reporter.add([stepItem("good"), stepItem("bad")]);
+  await reporter.flush();
+  t.same(told.slice(0, 2), ["stored good", "stored bad: 422 malformed"]);
+});
+
+t.test("under a lease that is over no step counts as committed, and the run is given up", async (t) => {
+  const fenced: ReportAnswer = { kind: "applied", lastSeq: 1, cancel: false, runState: undefined, fenced: true };
+  const { reporter, told } = setUp(() => fenced);
+  reporter.add([stepItem("s1")]);
+  await reporter.flush();
+  t.same(told, ["gone: another engine has been given the run"]);
+  const other = setUp(() => fenced);
+  other.reporter.add([event("x")]);
+  await other.reporter.flush();
+  t.same(other.told, [], "what needs no lease is stored all the same");
+});
+
+t.test("a run has left its engine when the server says how it waits, and not when it is being cancelled", async (t) => {
+  const park = (type: StateType) => {
+    const { reporter, requests } = setUp(() => ({
+      ...{ kind: "applied", lastSeq: 1, cancel: false },
+      runState: { type, name: type, timestamp: 5 },
+    }));
+    const progress = { attempt: 1, times: [], ran_us: 0 };
+    return { answer: reporter.park({ kind: "park", timestamp: 1, waits: ["w"], progress }), requests };
+  };
+  const scheduled = park("Scheduled");
+  t.same(await scheduled.answer, { kind: "accepted" });
+  t.match(scheduled.requests, [[{ kind: "park", seq: 1 }]]);
+  t.same(await park("Paused").answer, { kind: "accepted" });
+  t.match(await park("Cancelling").answer, { kind: "refused", current: "Cancelling" });
 });

@@ -132,8 +132,8 @@ t.test("a module gives its rules and routes with what the server needs of them",
   t.same(
     routes.map(({ registration }) => registration),
     [
-      { method: "POST", path: "/hooks/{name}", module: "code.ts", limit_ms: 5_000 },
-      { method: "GET", path: "/hooks", module: "code.ts", limit_ms: 30_000 },
+      { method: "POST", path: "/hooks/{name}", module: "code.ts", limit_ms: 5_000, public: false },
+      { method: "GET", path: "/hooks", module: "code.ts", limit_ms: 30_000, public: false },
     ],
   );
   t.match(await loadModule(dir, "twice.ts"), { error: /two routes are called "GET \/x\/\{\}"/ });

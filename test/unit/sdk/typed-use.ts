@@ -3,7 +3,24 @@
  * installed. A line that must not compile has the reason above; the compiler reports such a line if it does compile.
  */
 
-import { artifact, cron, expectBy, type Flow, flow, route, rule, type Task, type TaskRun, Type, task } from "millrace";
+import {
+  artifact,
+  callback,
+  child,
+  childMap,
+  cron,
+  expectBy,
+  type Flow,
+  flow,
+  route,
+  rule,
+  step,
+  type Task,
+  type TaskRun,
+  Type,
+  task,
+  waitForInput,
+} from "millrace";
 import * as client from "millrace/client";
 import { callRoute, fireRule, runFlow } from "millrace/testing";
 
@@ -27,6 +44,25 @@ task("no-duration", { timeout: true }, () => 1);
 // @ts-expect-error the items are numbers
 void double.map(["1"]);
 void double.map([1, 2]).then((results) => same<typeof results, number[]>(true));
+void double.map([1, double(2)], { concurrency: 2 }).then((results) => same<typeof results, number[]>(true));
+void double
+  .map([1, 2], { settle: true, label: (item, index) => `${item.toFixed()}-${index}` })
+  .then((results) => same<typeof results, PromiseSettledResult<number>[]>(true));
+// @ts-expect-error a label is a text
+void double.map([1, 2], { label: (item) => item });
+// @ts-expect-error the task takes no lists
+void double.map([1, 2], { batchSize: 2 });
+export const total = task("total", async (values: readonly number[]) => values.length);
+void total
+  .map([1, 2], { batchSize: 2, label: (batch) => `${batch.length}` })
+  .then((results) => same<typeof results, number[]>(true));
+void total
+  .map([1, 2], { batchSize: 2, settle: true })
+  .then((results) => same<typeof results, PromiseSettledResult<number>[]>(true));
+same<ReturnType<typeof double.with>, typeof double>(true);
+void double.with({ label: "first", retries: 3, timeout: "1m" })(21);
+// @ts-expect-error concurrency belongs to the declaration
+double.with({ concurrency: 1 });
 
 // Flows: which parameters a call gives, and what it gets.
 
@@ -69,6 +105,17 @@ same<typeof greeting, Flow<{ name: string }, string>>(true);
 void greeting();
 void greeting({});
 void greeting({ name: "Ada" });
+void greeting.start({ name: "Ada" }, { tags: ["vip"] }).then(async (started) => {
+  same<typeof started.id, number>(true);
+  same<Awaited<ReturnType<typeof started.result>>, string>(true);
+});
+void greeting.startMany([{ name: "Ada" }, {}]).then((started) => same<(typeof started)[number]["id"], number>(true));
+void greeting.runAndWait().then((text) => same<typeof text, string>(true));
+void doubling.runAndWait({ value: 1 }).then((result) => same<typeof result, { sum: number }>(true));
+// @ts-expect-error value is required
+void doubling.start();
+// @ts-expect-error a value is a number
+void doubling.startMany([{ value: "1" }]);
 
 export const kinds = flow(
   "kinds",
@@ -163,3 +210,33 @@ export const status = route("GET", "/status", () => ({ ok: true }));
 void callRoute(status, "http://127.0.0.1/status");
 // @ts-expect-error a table has rows
 artifact.table("summary");
+
+// Durable runs: children are typed by their flow, steps and answers by what they return.
+
+void child(doubling, { value: 1 })
+  .run()
+  .then((result) => same<typeof result, { sum: number }>(true));
+void child(greeting).start();
+void child(greeting, {}, { key: "once", delay: "1h", onParentEnd: "leave" }).start();
+// @ts-expect-error value is required
+void child(doubling, {}).run();
+// @ts-expect-error there is no such end
+void child(greeting, {}, { onParentEnd: "stay" }).start();
+void childMap(doubling, [{ value: 1 }, { value: 2 }], { concurrency: 2 }).then((results) =>
+  same<typeof results, { sum: number }[]>(true),
+);
+void childMap(doubling, [{ value: 1 }], { settle: true }).then((results) =>
+  same<typeof results, PromiseSettledResult<{ sum: number }>[]>(true),
+);
+// @ts-expect-error the items are parameters of the flow
+void childMap(doubling, [1, 2]);
+same<ReturnType<typeof step<Promise<number>>>, TaskRun<number>>(true);
+void step("now", () => new Date(), { key: "now", retries: 2 });
+task("keyed", { key: (order: number) => `order ${order}`, onChange: "fail" }, (order: number) => order);
+void waitForInput("Which?", Type.Integer(), { timeout: "1d", default: null }).then((answer) =>
+  same<typeof answer, number | null>(true),
+);
+void waitForInput("Which?", Type.Integer()).then((answer) => same<typeof answer, number>(true));
+void callback<{ ok: boolean }>({ timeout: 60 })
+  .then((called) => called.result())
+  .then((answer) => same<typeof answer, { ok: boolean }>(true));

@@ -3,6 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
+import { SERVE } from "#cli/serve/serve-command";
 import { ConfigError, isLoopback, loadConfig } from "#server/config/config";
 import { DEFAULTS_KEYS, SERVER_KEYS, VARIABLES } from "#server/config/config-keys";
 
@@ -41,6 +42,7 @@ t.test("defaults hold where nothing is said", async (t) => {
     retainRunsDays: null,
     resources: {},
     email: null,
+    webhookNetworks: [],
     engineCommands: [],
     configPath: join(dir, "millrace.toml"),
   });
@@ -71,6 +73,22 @@ t.test("the reference names the defaults that hold, and every variable that is r
   t.same([...read].sort(), Object.keys(VARIABLES).sort());
 });
 
+t.test("the help of serve names the defaults", async (t) => {
+  const { config } = loadConfig({}, {}, served(t, ""));
+  const defaults = SERVE.options?.flatMap(({ flags, description }) => {
+    const [, said] = /\(default: ([^;)]+)/.exec(description) ?? [];
+    return said === undefined ? [] : [[flags.split(" ")[0], said]];
+  });
+  t.match(Object.fromEntries(defaults ?? []), {
+    "--host": config.host,
+    "--port": `${config.port}`,
+    "--engine-max-runs": `${config.engineMaxRuns}`,
+    "--crash-retries": `${config.crashRetriesDefault}`,
+    "--durability": config.durability,
+    "--drain": `${config.drainSecs}s`,
+  });
+});
+
 t.test("a flag beats a variable, a variable the file, the file the default", async (t) => {
   const dir = served(t, '[server]\nport = 1111\nhost = "localhost"\ntoken = "from-file"\nmax_engines = 3\n');
   t.equal(loadConfig({}, {}, dir).config.port, 1111);
@@ -78,6 +96,7 @@ t.test("a flag beats a variable, a variable the file, the file the default", asy
   t.equal(loadConfig({ port: "0" }, { MILLRACE_PORT: "2222" }, dir).config.port, 0);
   t.equal(loadConfig({}, { MILLRACE_TOKEN: "from-env" }, dir).config.token, "from-env");
   t.equal(loadConfig({}, { MILLRACE_TOKEN: "" }, dir).config.token, "from-file", "an empty variable is not set");
+  t.same(loadConfig({}, { MILLRACE_ALLOWED_HOSTS: "a.example, b" }, dir).config.allowedHosts, ["a.example", "b"]);
   t.equal(loadConfig({ maxEngines: "9" }, {}, dir).config.maxEngines, 9);
   t.equal(loadConfig({ home: "/a/b" }, { MILLRACE_HOME: "/c" }, dir).config.home, "/a/b");
   t.equal(loadConfig({}, { MILLRACE_HOME: "/c" }, dir).config.home, "/c");
@@ -108,6 +127,8 @@ max_engines = 4
 [resources]
 warehouse = 2
 half = 0.5
+[webhooks]
+allow = ["192.168.0.0/16", "fd00::/8"]
 [email]
 host = "mail.example.org"
 from = "millrace@example.org"
@@ -132,6 +153,7 @@ from = "millrace@example.org"
     retainRunsDays: 90,
     maxEngines: 4,
     resources: { warehouse: 2, half: 0.5 },
+    webhookNetworks: ["192.168.0.0/16", "fd00::/8"],
     email: { host: "mail.example.org", port: 587, tls: true, username: null, password: null, from: "millrace@example.org" },
     engineCommands: [
       { pattern: "*.py", command: ["python3", "-m", "my engine"] },
@@ -158,6 +180,8 @@ t.test("a wrong value names the file, the key and what was expected", async (t) 
     ['[defaults]\ncatchup = "Skip"', /catchup must be "skip", "latest" or "all", not "Skip"/],
     ["[resources]\nwarehouse = -1", /\[resources\] warehouse must be a number of zero or more, not -1/],
     ["[resources]\nwarehouse = 2020-01-01", /not the date 2020/],
+    ['[webhooks]\nallow = ["192.168.0.0/33"]', /\[webhooks\] allow must be a list of networks such as "192.168.0.0\/16"/],
+    ['[webhooks]\nallow = ["intranet/8"]', /\[webhooks\] allow must be a list of networks/],
     ['[email]\nhost = "h"', /\[email\] needs a from address/],
     ['[engines]\n"*.py" = "python \'x"', /\[engines\] "\*\.py" must be a command with closed quotes/],
     ["server = 3", /server must be a table/],

@@ -77,6 +77,7 @@ const STORED_AS: Readonly<Record<ColumnKind, string>> = {
   bit: "INTEGER",
   bytes: "BLOB",
   uuid: "BLOB",
+  hex: "BLOB",
   json: "TEXT",
   json_object: "TEXT",
   json_list: "TEXT",

@@ -47,6 +47,7 @@ function soundStore(box: SecretBox): Store {
   putOperation(ops, "insert_lease", { id: 1, run_id: 3, kind: "explicit", resources, created_at: 1 });
   putOperation(ops, "put_backfill", backfillRow(1, { external_id: "0190000f-0000-7000-8000-000000000001", total: 1 }));
   putRule(ops);
+  putParked(ops, 3);
   putOperation(ops, "insert_event", givenEvent("expectation.met", 3, 1, '{"id":1,"rule_id":1}'));
   putOperation(ops, "put_skip", { schedule_id: 1, fire: 6, skipped_by: "api", skipped_at: 1 });
   const value = box.seal(JSON.stringify({ text: SECRET }));
@@ -54,6 +55,17 @@ function soundStore(box: SecretBox): Store {
   store.writer.commit(request(store.writer, 1, { ops, logs: [1, 0, 1, 4, JSON.stringify([line])] }));
   store.database.exec("UPDATE runs SET created_by = 'backfill:1' WHERE id = 3");
   return store;
+}
+
+/** What a durable run has that sleeps. */
+function putParked(ops: Primitive[], run: number): void {
+  const [identity, place] = ["01".repeat(16), "02".repeat(16)];
+  const about = { lineage_id: run, identity, place, name: "n", created_at: 1 };
+  putOperation(ops, "set_lineage", { id: run, lineage_id: run, caller_run_id: null });
+  putOperation(ops, "insert_step", { ...about, run_id: run, task_run_id: null, value: "1", file: null, bytes: 1 });
+  const open = { spec: null, due: 9, child_lineage_id: null, token_hash: null, settled_at: null, outcome: null, event_id: null };
+  putOperation(ops, "put_wait", { id: 1, ...about, ...open, kind: "sleep" });
+  putOperation(ops, "put_park", { run_id: run, parked: 1, wake_at: null, waits: "[1]", holds: 1, ran: 0, progress: null });
 }
 
 /** A rule that fired and whose expectation was met, for run 1. */
@@ -124,6 +136,12 @@ const DAMAGES: readonly [id: string, sql: string, text: RegExp, level?: Finding[
   ["I10", "INSERT INTO firings VALUES (2, 1, 2, 1, 6, '[]', NULL)", /rule 1 fired more than once for run 1/],
   ["I11", "UPDATE expectations SET status = 'gone'", /expectation 1 has the status "gone"/],
   ["I11", "UPDATE expectations SET status = 'lapsed'", /expectation 1 is lapsed, its events say met/],
+  ["I13", "UPDATE runs SET assigned = 1 WHERE id = 3", /run 3 is parked, but has ended or is with an engine/],
+  ["I13", "DELETE FROM parks; UPDATE runs SET state_name = 'Sleeping' WHERE id = 3", /run 3 is Sleeping and not parked/],
+  ["I13", "UPDATE waits SET settled_at = 5", /run 3 is parked for wait 1, which is not open/],
+  ["I13", "UPDATE runs SET lineage_id = 9 WHERE id = 3", /wait 1 is open, but lineage 3 has ended/],
+  ["I13", "UPDATE waits SET child_lineage_id = 9", /wait 1 is open, but its child of lineage 9 has ended/],
+  ["I13", "UPDATE steps SET lineage_id = 9", /steps of lineage 9 belong to no run/],
   ["rules", "INSERT INTO quarantine VALUES (1, 'rules', 'event 4', 'boom', 1)", /rules failed twice at event 4.*boom/, "unusual"],
 ];
 
@@ -134,7 +152,7 @@ t.test("a store that the writer made is sound", async (t) => {
   t.same(checkFile(store.database), []);
   t.same(
     INVARIANTS.map(({ id }) => id),
-    Array.from({ length: 12 }, (_, index) => `I${index + 1}`),
+    Array.from({ length: 13 }, (_, index) => `I${index + 1}`),
   );
   const unchecked = checkStore(store.database, NO_TOTALS).filter(({ checked }) => !checked);
   t.match(unchecked, [{ id: "I7", unchecked: /only a reader/ }]);

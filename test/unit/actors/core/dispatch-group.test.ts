@@ -10,7 +10,7 @@ import { SETTINGS } from "../../../support/dispatch-kit.ts";
 import { serverFacts } from "../../../support/server-facts.ts";
 import { openStore } from "../../../support/storage-rows.ts";
 
-function groupOf(announced: number[] = []): DispatchGroup {
+function groupOf(announced: number[] = [], firstEpoch = 0): DispatchGroup {
   const commits = {
     settled: async () => undefined,
     announce: (epoch: number) => announced.push(epoch),
@@ -27,7 +27,7 @@ function groupOf(announced: number[] = []): DispatchGroup {
     settings: SETTINGS,
     facts: serverFacts(),
     isAlive: () => false,
-    firstEpoch: 0,
+    firstEpoch,
   });
 }
 
@@ -56,10 +56,11 @@ t.test("a step that fails answers the command that it decides, as its message na
   const report = newReport(command as never, { engine_id: "e", run_id: 1, lease: null }, 1, [() => [], () => []]);
   const answered = (message: object): number[] => {
     const out = new Outbox();
-    groupOf().specs()[0]?.failed?.(message, new Error("broken"), out);
+    groupOf([], 1).specs()[0]?.failed?.(message, new Error("broken"), out);
     return out.effects.map((effect) => Number((effect as unknown as { message: DecisionMessage }).message.decision.replies[0]));
   };
   t.same(answered(command), [7]);
+  t.same(answered({ ...command, epoch: 0 }), [], "the gateway resends it, and gets the answer of that epoch");
   t.same(answered({ kind: "BackfillSlice", answers: { id: 8, epoch: 1 }, draft: { command } }), [8]);
   t.same(answered({ kind: "BatchSlice", answers: { id: 9, epoch: 1 }, draft: { command } }), [9]);
   t.same(answered({ kind: "CancelSlice", answers: null, backfill_id: 1 }), [], "resumed at a restart: no client waits");

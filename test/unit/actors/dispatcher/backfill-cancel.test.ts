@@ -63,7 +63,7 @@ t.test("a step waits for the commit of the one before", async (t) => {
   t.same(cancelled(kit.tell(NEXT)), [6, 7, 8, 9]);
 });
 
-t.test("whoever asks meanwhile is answered with the last step, too", async (t) => {
+t.test("a second cancel during the slices is answered with the last step, too", async (t) => {
   const kit = kitOf();
   const asked = [kit.send("CancelBackfill", { target: 1 }).command, kit.send("CancelBackfill", { target: 1 }).command];
   kit.tell(NEXT);
@@ -98,7 +98,7 @@ t.test("a run brought back stays when the cancel has passed it, and is cancelled
   t.equal(Number(workOf(poll(kit, "e"))?.["run_id"]), 2);
 });
 
-t.test("the flow may be deleted meanwhile", async (t) => {
+t.test("the flow may be deleted during the cancel", async (t) => {
   const kit = kitOf();
   const asked = kit.send("CancelBackfill", { target: 1 });
   kit.send("DeleteFlow", { target: 1 });

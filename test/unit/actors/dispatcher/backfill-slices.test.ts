@@ -29,7 +29,7 @@ t.test("nothing is decided before the last step, which decides all of it", async
   t.equal(sent.ops.length, 0);
   t.equal(sent.reply, null);
   const other = create(kit, { parameters: { day: "2026-03-01" } });
-  t.equal(other.reply?.body["id"], 2, "others are decided meanwhile, and no number is taken");
+  t.equal(other.reply?.body["id"], 2, "other commands are decided between the slices, and no number is taken");
   const before = kit.state.rules.nextIds.event;
   const made = kit.pass(0);
   t.same(answers(made), [[sent.command, 201, 1]]);
@@ -85,7 +85,7 @@ t.test("the same request twice is one backfill", async (t) => {
   t.equal(operations(made, "insert_run").length, 10);
 });
 
-t.test("a server that stops meanwhile creates nothing", async (t) => {
+t.test("a server that stops between the slices creates nothing", async (t) => {
   const kit = kitOf();
   const sent = fill(kit);
   kit.tell({ kind: "StopWork" });

@@ -1,7 +1,7 @@
 import t from "tap";
 import { eventNames, operations } from "../../../support/decision-record.ts";
 import { DispatchKit } from "../../../support/dispatch-kit.ts";
-import { create, createId, poll, workOf } from "../../../support/dispatch-steps.ts";
+import { create, createId, move, poll, workOf } from "../../../support/dispatch-steps.ts";
 import { answerOf, begin, exchange, givenTo, heldOf, moved } from "../../../support/exchange-steps.ts";
 
 /** Hands a run out to an engine of its own, begins it there, and reports that it ended with another run. */
@@ -130,7 +130,23 @@ t.test("when an answer cannot be delivered, all its runs wait again, unless a la
   t.same(places(), ["ready", "ready", "ready"]);
 });
 
-t.test("an engine that waits hears of a cancel, and of a run it has lost, at once", async (t) => {
+t.test(
+  "a run whose answer was lost is given again although a person moved it meanwhile, unless the person has begun it",
+  async (t) => {
+    for (const [state, again] of [
+      [{ type: "Scheduled", name: "Checked" }, true],
+      [{ type: "Pending" }, false],
+    ] as const) {
+      const kit = new DispatchKit();
+      const id = createId(kit);
+      t.same(givenTo(exchange(kit, "e1", 1)), [id]);
+      t.equal(move(kit, id, state.type, state).reply?.status, 200);
+      t.same(givenTo(exchange(kit, "e1", 2)), again ? [id] : []);
+    }
+  },
+);
+
+t.test("a waiting engine is notified at once of a cancel and of a run it has lost", async (t) => {
   const kit = new DispatchKit();
   createId(kit);
   createId(kit);

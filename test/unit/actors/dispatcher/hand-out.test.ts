@@ -237,6 +237,18 @@ t.test("stopping: parked polls leave, later ones as well", async (t) => {
   t.equal(poll(kit, "e2").reply?.body["exit"], true);
 });
 
+t.test("stopping: each request for a count is answered with the runs under way", async (t) => {
+  const kit = new DispatchKit();
+  const id = createId(kit, { flow: "holder" });
+  poll(kit, "busy");
+  move(kit, id, "Running");
+  const staying = () => kit.tell({ kind: "StopWork" }).orders.filter(({ kind }) => kind === "Staying");
+  t.same(staying(), [{ kind: "Staying", runs: 1 }]);
+  t.same(staying(), [{ kind: "Staying", runs: 1 }]);
+  move(kit, id, "Completed");
+  t.same(staying(), [{ kind: "Staying", runs: 0 }]);
+});
+
 t.test("resources are taken with the hand-out, all or nothing; who lacks one is passed over", async (t) => {
   const kit = new DispatchKit({ settings: { resourceTotals: new Map([["db", 2]]) } });
   const holder = createId(kit, { flow: "holder", options: { resources: { db: 1 } } });

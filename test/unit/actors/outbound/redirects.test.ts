@@ -1,6 +1,7 @@
 /** Redirects of webhooks. An in-memory dispatcher answers, so no connection is opened. */
 import t from "tap";
 import { MockAgent } from "undici";
+import { Targets } from "#actors/outbound/target";
 import { sendWebhook } from "#actors/outbound/webhook";
 
 interface Received {
@@ -44,7 +45,7 @@ const never = new AbortController().signal;
 t.test("a redirect to another origin takes along only what is no secret of the first one", async (t) => {
   const { agent, received } = redirecting(307, "http://93.184.216.34/a", "http://93.184.216.35/b");
   const sent = { url: "http://93.184.216.34/a", method: "POST", headers: HEADERS, body: "{}" };
-  t.match(await sendWebhook(agent, sent, never), { detail: { status: 200 } });
+  t.match(await sendWebhook(agent, new Targets(), sent, never), { detail: { status: 200 } });
   t.match(received[0], { origin: "http://93.184.216.34", headers: { "x-api-key": "secret", host: "first.example" } });
   t.equal(received[1]?.origin, "http://93.184.216.35");
   t.same(Object.keys(received[1]?.headers ?? {}).sort(), ["content-type", "idempotency-key", "millrace-rule-depth"]);
@@ -53,7 +54,7 @@ t.test("a redirect to another origin takes along only what is no secret of the f
 t.test("a redirect within an origin takes all of them along", async (t) => {
   const { agent, received } = redirecting(307, "http://93.184.216.34/a", "http://93.184.216.34/b");
   const sent = { url: "http://93.184.216.34/a", method: "POST", headers: HEADERS, body: "{}" };
-  t.match(await sendWebhook(agent, sent, never), { detail: { status: 200 } });
+  t.match(await sendWebhook(agent, new Targets(), sent, never), { detail: { status: 200 } });
   t.equal(received.length, 2);
   t.match(received[1]?.headers, HEADERS);
 });
@@ -62,7 +63,11 @@ t.test("a redirect to an address that is not allowed is not followed", async (t)
   for (const address of ["168.63.129.16", "169.254.169.254", "[64:ff9b:1::1]", "[::ffff:7f00:1]", "[2001:0:1::1]"]) {
     const { agent, received } = redirecting(302, "http://93.184.216.34/a", `http://${address}/b`);
     const sent = { url: "http://93.184.216.34/a", method: "POST", headers: {}, body: "{}" };
-    t.match(await sendWebhook(agent, sent, never), { error: /^webhook refused: address .* is not allowed$/ }, address);
+    t.match(
+      await sendWebhook(agent, new Targets(), sent, never),
+      { error: /^webhook refused: address .* is not allowed$/ },
+      address,
+    );
     t.equal(received.length, 1, address);
   }
 });

@@ -1,7 +1,7 @@
 /** Allowed targets for requests of rules. Opens no connection and uses no resolver. */
 import type { LookupAddress } from "node:dns";
 import t from "tap";
-import { checkedLookup, checkTarget } from "#actors/outbound/target";
+import { Targets } from "#actors/outbound/target";
 
 /** One address in each range of IANA's special-purpose registries except loopback, and the metadata addresses of clouds. */
 const SPECIAL = [
@@ -75,17 +75,19 @@ const PUBLIC = [
   "64:ff9b::5db8:d822",
 ] as const;
 
+const targets = new Targets();
+
 function urlOf(address: string): URL {
   return new URL(`http://${address.includes(":") ? `[${address}]` : address}/`);
 }
 
 t.test("requests of rules go to loopback and public addresses", async (t) => {
-  for (const address of PUBLIC) t.equal(checkTarget(urlOf(address)), null, address);
-  for (const address of SPECIAL) t.type(checkTarget(urlOf(address)), "string", address);
+  for (const address of PUBLIC) t.equal(targets.check(urlOf(address)), null, address);
+  for (const address of SPECIAL) t.type(targets.check(urlOf(address)), "string", address);
 });
 
 t.test("an address is the same in whatever form it is written, and a URL has no credentials", async (t) => {
-  t.equal(checkTarget(new URL("http://localhost/")), null);
+  t.equal(targets.check(new URL("http://localhost/")), null);
   const refused = [
     "http://2852039166/",
     "http://0xa9fea9fe/",
@@ -95,22 +97,43 @@ t.test("an address is the same in whatever form it is written, and a URL has no 
     "file:///etc/passwd",
     "http://user:secret@127.0.0.1/",
   ];
-  for (const url of refused) t.type(checkTarget(new URL(url)), "string", url);
+  for (const url of refused) t.type(targets.check(new URL(url)), "string", url);
 });
 
 t.test("a name is refused when any of its addresses is", async (t) => {
   const looked = (...addresses: string[]): Promise<string | LookupAddress[]> =>
     new Promise((resolve) => {
       const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
-      const lookup = checkedLookup((_name, _options, resolved) => resolved(null, found));
+      const lookup = targets.lookup((_name, _options, resolved) => resolved(null, found));
       lookup("name.example", { all: true }, (error, result) => resolve(error?.message ?? (result as LookupAddress[])));
     });
   for (const address of SPECIAL) {
-    t.equal(await looked("93.184.216.34", address), `name.example resolves to ${address}, which is not allowed`);
+    const advice = targets.check(urlOf(address))?.replace(/^address .* is not allowed/, "");
+    t.equal(await looked("93.184.216.34", address), `name.example resolves to ${address}, which is not allowed${advice}`);
   }
   t.same(await looked("93.184.216.34", "2606:4700::1"), [
     { address: "93.184.216.34", family: 4 },
     { address: "2606:4700::1", family: 6 },
   ]);
   t.match(await looked(), /resolves to nothing/);
+});
+
+t.test("a refused address names the setting that can allow its network, and none where none can", async (t) => {
+  const setting = "; [webhooks] allow in millrace.toml can allow its network";
+  for (const address of ["10.1.2.3", "192.168.7.7", "100.64.0.1", "fd12::1"])
+    t.ok(targets.check(urlOf(address))?.endsWith(`is not allowed${setting}`), address);
+  for (const address of ["169.254.169.254", "fd00:ec2::254", "64:ff9b::a9fe:a9fe"])
+    t.match(targets.check(urlOf(address)), /is not allowed$/, address);
+});
+
+t.test("networks of the configuration are allowed, metadata addresses never", async (t) => {
+  const open = new Targets(["192.168.0.0/16", "10.1.2.3/32", "fd00::/8", "169.254.0.0/16", "0.0.0.0/1", "::/0"]);
+  for (const address of ["192.168.7.7", "10.1.2.3", "10.9.9.9", "fd12::1", "93.184.216.34", "127.0.0.1", "100.64.0.1"])
+    t.equal(open.check(urlOf(address)), null, address);
+  const metadata = ["169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"];
+  const inside = ["fd20:ce::254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2001:0:a9fe:a9fe::1"];
+  for (const address of [...metadata, ...inside, "fe80::a9fe:a9fe"]) t.type(open.check(urlOf(address)), "string", address);
+  const one = new Targets(["10.1.2.3/32"]);
+  t.equal(one.check(urlOf("10.1.2.3")), null);
+  t.type(one.check(urlOf("10.1.2.4")), "string");
 });

@@ -137,7 +137,7 @@ t.test("so many calls are under way at once; the next one starts when one has it
 
 t.test("a request goes to the handler with its time, and its answer to the gateway", async (t) => {
   const { made, sent, tell } = setUp();
-  const route = { id: 1, method: "POST", path: "/hooks/{name}", source: "m.ts", limit_ms: 2_000 } as const;
+  const route = { id: 1, method: "POST", path: "/hooks/{name}", source: "m.ts", limit_ms: 2_000, public: false } as const;
   const request = { route, method: "POST", url: "http://h/hooks/a", params: { name: "a" }, headers: ["a", "b"], body: null };
   for (const id of [1, 2, 3, 4, 5]) tell({ kind: "RouteRequest", id, ...request });
   t.match(made[0], {
@@ -172,7 +172,7 @@ t.test("a request goes to the handler with its time, and its answer to the gatew
 
 t.test("what was found is handed on, to a gateway that starts later too", async (t) => {
   const { routes, tell } = setUp();
-  const route = { id: 1, method: "GET", path: "/x", source: "m.ts", limit_ms: 1 } as const;
+  const route = { id: 1, method: "GET", path: "/x", source: "m.ts", limit_ms: 1, public: false } as const;
   const problem = { module: "m.ts", kind: "file", error: "no such table" } as const;
   routes.push(route);
   const flows = { kind: "RegisterFlows", flows: [], gone: [], errors: [] } as const;

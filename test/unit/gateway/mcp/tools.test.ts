@@ -275,6 +275,32 @@ t.test("explain_failure gives a verdict", async (t) => {
   t.match(await verdict({ type: "Crashed", name: "Crashed", message: null }), { verdict: /no message was recorded/ });
 });
 
+t.test("wait_for_run says how the run ended and what it returned, with the last lines from warning upwards", async (t) => {
+  const state = { type: "Completed", name: "Completed", details: { result: { rows: 3 }, other: 1 } };
+  const { context, asked } = api({ getRun: { state }, listRunLogs: { items: [{ id: 5 }], next_cursor: null } });
+  t.match((await call(context, "wait_for_run", { run_id: 1 })).structuredContent, {
+    ended: true,
+    state: { type: "Completed", details: { result: undefined, other: 1 } },
+    result: { rows: 3 },
+    waits_for: null,
+    logs: [{ id: 5 }],
+  });
+  t.match(asked[0]?.request, { id: 1, query: { wait_ms: 30_000 } });
+  t.match(asked[1]?.request, { query: { level: 30, limit: 20, tail: true } });
+  t.equal(asked.length, 2, "a run that has ended waits for nothing");
+});
+
+t.test("wait_for_run waits as long as asked, in requests of half a minute, and says what a run waits for", async (t) => {
+  const { context, asked } = api({
+    getRun: { state: { type: "Scheduled", name: "Scheduled", details: {} } },
+    explainRun: { reason: { text: "no engine is free" } },
+  });
+  const { structuredContent } = await call(context, "wait_for_run", { run_id: 1, timeout_s: 90 });
+  t.match(structuredContent, { ended: false, result: null, waits_for: "no engine is free" });
+  const waits = asked.filter(({ operation }) => operation === "getRun").map(({ request }) => request.query?.["wait_ms"]);
+  t.same(waits, [30_000, 20_000]);
+});
+
 t.test("logs of an unknown run are empty, other failures are told", async (t) => {
   const missing = api({ listRunLogs: new ToolFailure("run 9 not found", 404) });
   t.match((await call(missing.context, "run_logs", { run_id: 9 })).structuredContent, { logs: [], next_cursor: null });

@@ -1,0 +1,152 @@
+/**
+ * The metrics of the server. All are set at a scrape from counts that the server keeps anyway, so running work pays nothing
+ * for them. Series are bounded: flows, resources and actors beyond their number are summed under "other".
+ */
+import { Counter, Gauge, type OpenMetricsContentType, type PrometheusContentType, Registry } from "prom-client";
+import { METRIC_RESOURCES_MAX } from "#protocol/limits";
+import { type CoreFigures, QUEUE_REASONS, type QueuePlace } from "#protocol/wire/figures";
+
+/** What the gateway itself knows. */
+export interface GatewayFigures {
+  streamReaders: number;
+  /** Requests without an answer, parked polls included. */
+  requests: number;
+  /** Requests that wait for the end or a change of a run. */
+  runWaits: number;
+  /** Delay of the event loop of the gateway's thread since the last scrape, in seconds. */
+  loopDelay: { mean: number; max: number };
+  residentBytes: number;
+  heapBytes: number;
+}
+
+/** Runs as GET /api/counts counts them. */
+export interface RunCounts {
+  runs: Readonly<Record<string, number>>;
+  flows: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+export interface MetricsText {
+  body: string;
+  type: string;
+}
+
+const { OPENMETRICS_CONTENT_TYPE, PROMETHEUS_CONTENT_TYPE } = Registry;
+const OTHER = "other";
+const ACTOR_STATES = ["starting", "running", "stopping", "stopped", "crashed"] as const;
+
+export class ServerMetrics {
+  readonly #collection = new Registry<PrometheusContentType | OpenMetricsContentType>();
+  /** Of the last scrape, by form: true for OpenMetrics. */
+  readonly #texts = new Map<boolean, Promise<MetricsText>>();
+  #rendered: Promise<unknown> = Promise.resolve();
+  readonly #runs = this.#gauge("runs", "Stored runs by flow and state", ["project", "flow", "state"]);
+  readonly #queue = this.#gauge("queue_runs", "Runs that wait to be handed out, by what they wait for", ["reason"]);
+  readonly #resourceTotal = this.#gauge("resource_capacity", "Total of a resource", ["resource"]);
+  readonly #resourceUsed = this.#gauge("resource_used", "Amount of a resource in use", ["resource"]);
+  readonly #engines = this.#gauge("engines", "Engines, by whether they hold runs", ["state"]);
+  readonly #engineRuns = this.#gauge("engine_runs", "Runs that engines hold");
+  readonly #polls = this.#gauge("parked_polls", "Requests of engines that wait for work");
+  readonly #slots = this.#gauge("free_slots", "Runs that the waiting engines would take together");
+  readonly #readers = this.#gauge("stream_readers", "Readers of the event stream");
+  readonly #requests = this.#gauge("requests_in_progress", "Requests without an answer, parked polls included");
+  readonly #runWaits = this.#gauge("run_waits", "Requests that wait for the end or a change of a run");
+  readonly #mailbox = this.#gauge("actor_mailbox_messages", "Messages in the mailbox of an actor", ["actor"]);
+  readonly #state = this.#gauge("actors", "Actors by state", ["state"]);
+  readonly #handled = this.#counter("actor_messages_total", "Messages that an actor has handled", ["actor"]);
+  readonly #dropped = this.#counter("actor_messages_dropped_total", "Messages that a full mailbox rejected", ["actor"]);
+  readonly #restarts = this.#counter("actor_restarts_total", "Restarts of an actor", ["actor"]);
+  readonly #stalls = this.#counter("actor_stalls_total", "Steps that held a thread for more than 250 ms", ["actor"]);
+  readonly #steps = this.#counter("actor_step_seconds_total", "Total time of all steps of an actor", ["actor"]);
+  readonly #database = this.#gauge("database_bytes", "Size of the database file");
+  readonly #wal = this.#gauge("wal_bytes", "Size of the write-ahead log");
+  readonly #loopMean = this.#gauge("event_loop_delay_mean_seconds", "Mean delay of an event loop since the last scrape", [
+    "thread",
+  ]);
+  readonly #loopMax = this.#gauge("event_loop_delay_max_seconds", "Longest delay of an event loop since the last scrape", [
+    "thread",
+  ]);
+  readonly #resident = this.#gauge("resident_memory_bytes", "Memory of the server process, all threads together");
+  readonly #heap = this.#gauge("heap_used_bytes", "Used JavaScript heap of a thread", ["thread"]);
+
+  take(core: CoreFigures, counts: RunCounts, gateway: GatewayFigures): void {
+    this.#texts.clear();
+    this.#takeRuns(core, counts);
+    for (const [place, reason] of Object.entries(QUEUE_REASONS)) this.#queue.set({ reason }, core.queue[place as QueuePlace]);
+    this.#takeResources(core);
+    this.#engines.set({ state: "busy" }, core.engines.busy);
+    this.#engines.set({ state: "idle" }, core.engines.count - core.engines.busy);
+    this.#engineRuns.set(core.engines.runs);
+    this.#polls.set(core.polls.count);
+    this.#slots.set(core.polls.slots);
+    this.#takeActors(core);
+    this.#database.set(core.database_bytes);
+    this.#wal.set(core.wal_bytes);
+    this.#readers.set(gateway.streamReaders);
+    this.#requests.set(gateway.requests);
+    this.#runWaits.set(gateway.runWaits);
+    this.#loopMean.set({ thread: "gateway" }, gateway.loopDelay.mean);
+    this.#loopMax.set({ thread: "gateway" }, gateway.loopDelay.max);
+    this.#resident.set(gateway.residentBytes);
+    this.#heap.set({ thread: "gateway" }, gateway.heapBytes);
+  }
+
+  /** Rendered once for each form and scrape; one form at a time, because the registry has one form. */
+  text(openMetrics: boolean): Promise<MetricsText> {
+    let text = this.#texts.get(openMetrics);
+    if (text === undefined) {
+      text = this.#rendered.catch(() => undefined).then(() => this.#render(openMetrics));
+      this.#texts.set(openMetrics, text);
+      this.#rendered = text;
+    }
+    return text;
+  }
+
+  async #render(openMetrics: boolean): Promise<MetricsText> {
+    this.#collection.setContentType(openMetrics ? OPENMETRICS_CONTENT_TYPE : PROMETHEUS_CONTENT_TYPE);
+    const type = this.#collection.contentType;
+    return { body: await this.#collection.metrics(), type };
+  }
+
+  #takeRuns({ flows }: CoreFigures, counts: RunCounts): void {
+    this.#runs.reset();
+    const rest = new Map(Object.entries(counts.runs));
+    for (const [id, project, flow] of flows) {
+      for (const [state, count] of Object.entries(counts.flows[id] ?? {})) {
+        this.#runs.set({ project, flow, state }, count);
+        rest.set(state, (rest.get(state) ?? 0) - count);
+      }
+    }
+    for (const [state, count] of rest) this.#runs.inc({ project: OTHER, flow: OTHER, state }, Math.max(0, count));
+  }
+
+  #takeResources({ resources }: CoreFigures): void {
+    this.#resourceTotal.reset();
+    this.#resourceUsed.reset();
+    for (const [index, { name, total, used }] of resources.entries()) {
+      const resource = index < METRIC_RESOURCES_MAX ? name : OTHER;
+      this.#resourceTotal.inc({ resource }, total);
+      this.#resourceUsed.inc({ resource }, used);
+    }
+  }
+
+  #takeActors({ actors }: CoreFigures): void {
+    for (const counter of [this.#handled, this.#dropped, this.#restarts, this.#stalls, this.#steps]) counter.reset();
+    for (const state of ACTOR_STATES) this.#state.set({ state }, actors.filter((actor) => actor.state === state).length);
+    for (const { name: actor, ...figures } of actors) {
+      this.#mailbox.set({ actor }, figures.mailbox_depth);
+      this.#handled.inc({ actor }, figures.handled);
+      this.#dropped.inc({ actor }, figures.dropped);
+      this.#restarts.inc({ actor }, figures.restarts);
+      this.#stalls.inc({ actor }, figures.stalls);
+      this.#steps.inc({ actor }, figures.step_us / 1e6);
+    }
+  }
+
+  #gauge(name: string, help: string, labelNames: string[] = []): Gauge {
+    return new Gauge({ name: `millrace_${name}`, help, labelNames, registers: [this.#collection] });
+  }
+
+  #counter(name: string, help: string, labelNames: string[]): Counter {
+    return new Counter({ name: `millrace_${name}`, help, labelNames, registers: [this.#collection] });
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The filter of a reader of the stream, compiled from its query. Readers with the same filter share one, so each message is
+ * judged once per distinct filter.
+ *
+ * What decides about a message never changes: a run keeps its flow, project and tags. So a record passes with all of its
+ * messages or with none, and what a reader has from a filtered stream equals the same part of the whole stream.
+ */
+import { type Refusal, refuse } from "#protocol/errors";
+import { STREAM_FILTER_ITEMS_MAX } from "#protocol/limits";
+import type { StreamQuery } from "#protocol/records/server";
+import { checkMatchedName } from "#protocol/vocabulary";
+import { STREAM_KINDS, type StreamKind } from "#protocol/wire/feed";
+import type { MessageSubject } from "#storage/queries/message-subject";
+import { eventName, type StreamEntry } from "./stream-ring.ts";
+
+/** Names of the messages that a filter can select; `hello` and `resync` always come. */
+const MESSAGES: readonly string[] = [...new Set(STREAM_KINDS.map(eventName))];
+
+export type CompiledFilter = { ok: true; filter: StreamFilter | null } | { ok: false; refusal: Refusal };
+
+type FilterQuery = Omit<StreamQuery, "since">;
+
+/** Null for a query without a filter. */
+export function compileFilter(query: FilterQuery): CompiledFilter {
+  const { run_id, flow_id, project, snapshot } = query;
+  const refusal =
+    wrongList("tags", query.tags) ?? wrongList("kinds", query.kinds) ?? wrongList("names", query.names) ?? wrongWords(query);
+  if (refusal !== null) return { ok: false, refusal };
+  if (snapshot === 1 && run_id === undefined) return { ok: false, refusal: refuse("bad_filter", "snapshot", "it needs run_id") };
+  const lists = [query.tags, query.kinds, query.names].map((list) => (list === undefined ? null : [...new Set(list)].sort()));
+  if ([run_id, flow_id, project].every((value) => value === undefined) && lists.every((list) => list === null))
+    return { ok: true, filter: null };
+  const key = JSON.stringify([run_id ?? null, flow_id ?? null, project ?? null, ...lists, snapshot === 1]);
+  return { ok: true, filter: new StreamFilter(key, query) };
+}
+
+function wrongList(name: string, list: readonly string[] | undefined): Refusal | null {
+  if (list === undefined) return null;
+  if (list.length === 0) return refuse("bad_filter", name, "the list is empty");
+  if (list.length <= STREAM_FILTER_ITEMS_MAX) return null;
+  return refuse("bad_filter", name, `expected at most ${STREAM_FILTER_ITEMS_MAX} entries`);
+}
+
+function wrongWords({ kinds = [], names = [] }: FilterQuery): Refusal | null {
+  const kind = kinds.find((word) => !MESSAGES.includes(word));
+  if (kind !== undefined) return refuse("bad_filter", "kinds", `unknown kind "${kind}"; known: ${MESSAGES.join(", ")}`);
+  for (const name of names) {
+    if (name.slice(0, -1).includes("*"))
+      return refuse("bad_filter", "names", `"${name}": expected a name, or a prefix ending in *`);
+    const wrong = name === "*" ? null : checkMatchedName(name);
+    if (wrong !== null) return refuse("bad_filter", "names", wrong);
+  }
+  return null;
+}
+
+export class StreamFilter {
+  /** Equal for equal filters. */
+  readonly key: string;
+  /** The run whose record a reader gets first and after each `resync`; null if none. */
+  readonly snapshotOf: number | null;
+  readonly #run: number | null;
+  readonly #flow: number | null;
+  readonly #project: string | null;
+  readonly #tags: readonly string[];
+  readonly #kinds: ReadonlySet<StreamKind> | null;
+  readonly #names: ReadonlySet<string> | null;
+  readonly #prefixes: readonly string[];
+  /** True when more than the run decides, so that the subject is needed also where the run is known. */
+  readonly #asksOwner: boolean;
+
+  constructor(key: string, { run_id, flow_id, project, tags, kinds, names, snapshot }: FilterQuery) {
+    this.key = key;
+    this.#run = run_id ?? null;
+    this.#flow = flow_id ?? null;
+    this.#project = project ?? null;
+    this.#tags = tags ?? [];
+    this.#kinds = kinds === undefined ? null : new Set(STREAM_KINDS.filter((kind) => kinds.includes(eventName(kind))));
+    this.#names = names === undefined ? null : new Set(names);
+    this.#prefixes = (names ?? []).filter((name) => name.endsWith("*")).map((name) => name.slice(0, -1));
+    this.#asksOwner = this.#flow !== null || this.#project !== null || this.#tags.length > 0;
+    this.snapshotOf = snapshot === 1 ? this.#run : null;
+  }
+
+  /** `subjectOf` reads the store at most once per message. */
+  passes(entry: StreamEntry, subjectOf: (entry: StreamEntry) => MessageSubject | null): boolean {
+    const { kind, id } = entry;
+    if (this.#kinds !== null && !this.#kinds.has(kind)) return false;
+    const asksName = this.#names !== null && kind === "event.created";
+    if (this.#run === null && !this.#asksOwner && !asksName) return true;
+    switch (kind) {
+      // The record is gone, and with it what it belonged to. The deletion of a record that the reader never had is harmless.
+      case "run.deleted":
+        return this.#run === null || this.#run === id;
+      case "schedule.deleted":
+        return this.#run === null && this.#tags.length === 0;
+      case "run.updated":
+      case "log.appended":
+        if (this.#run !== null && this.#run !== id) return false;
+        if (!this.#asksOwner) return true;
+    }
+    const subject = subjectOf(entry);
+    return subject !== null && this.#passesSubject(subject) && (!asksName || this.#passesName(subject.name ?? ""));
+  }
+
+  #passesSubject({ run, flow, project, tags }: MessageSubject): boolean {
+    if (this.#run !== null && this.#run !== run) return false;
+    if (this.#flow !== null && this.#flow !== flow) return false;
+    if (this.#project !== null && this.#project !== project) return false;
+    return this.#tags.every((tag) => tags.includes(tag));
+  }
+
+  #passesName(name: string): boolean {
+    return this.#names?.has(name) === true || this.#prefixes.some((prefix) => name.startsWith(prefix));
+  }
+}

@@ -1,0 +1,40 @@
+import { type CommandOptions, type CommandResult, runCommand } from "./exec.ts";
+import { type ShellValue, shellText } from "./shell-text.ts";
+
+/** Options of `sh`. */
+export interface ShellOptions extends CommandOptions {
+  /** The shell, called with `-c` and the command. Default /bin/sh. */
+  shell?: string;
+}
+
+type ShellTemplate = (strings: TemplateStringsArray, ...values: ShellValue[]) => Promise<CommandResult>;
+
+/**
+ * Runs a shell command: sh`gzip -k ${path}`. Each value is quoted as one word, a list as one word for each entry, so that no
+ * value can change the command. Options come before: sh({ cwd: "/data" })`ls`. Everything else is as with exec().
+ */
+export interface Shell extends ShellTemplate {
+  (options: ShellOptions): ShellTemplate;
+}
+
+/**
+ * @throws TypeError for a value that is no text, number or list of them, and for a value within quotes
+ * @throws CommandError as exec() does
+ */
+export const sh: Shell = ((first: TemplateStringsArray | ShellOptions, ...values: ShellValue[]) => {
+  if (isTemplate(first)) return runShell({}, first, values);
+  return (strings: TemplateStringsArray, ...given: ShellValue[]) => runShell(first, strings, given);
+}) as Shell;
+
+async function runShell(
+  { shell = "/bin/sh", ...options }: ShellOptions,
+  strings: TemplateStringsArray,
+  values: readonly ShellValue[],
+): Promise<CommandResult> {
+  const text = shellText(strings, values);
+  return await runCommand(shell, ["-c", text], options, text);
+}
+
+function isTemplate(value: TemplateStringsArray | ShellOptions): value is TemplateStringsArray {
+  return Array.isArray(value) && "raw" in value;
+}

@@ -1,0 +1,173 @@
+/** The durable side of one attempt of a run: its stored steps, its waits, and when the run leaves its engine. */
+import type { NewWait, Wait, WaitOutcome } from "#protocol/records/durable";
+import type { Clock } from "../execution/clock.ts";
+import type { ReportItem } from "../execution/report-item.ts";
+import type { DurableFacts, DurableServices } from "./durable-services.ts";
+import { type Caller, rootCaller } from "./identity.ts";
+import { OpenWaits } from "./open-waits.ts";
+import { ReplayOrder } from "./replay-order.ts";
+import { StoredSteps } from "./stored-steps.ts";
+import { isParked, never, Parked } from "./suspension.ts";
+
+/** How long nothing may happen in a run that only waits before it leaves its engine: code between two steps may go on. */
+const QUIET_MS = 20;
+
+/** The same in multiples of the time that reading what is stored took: of many children, several may end while the run is here. */
+const QUIET_PER_LOAD = 4;
+const QUIET_MS_MAX = 1_000;
+
+/** The waits for which a run leaves its engine. */
+export interface Park {
+  waits: string[];
+  /** The run keeps its resources. */
+  hold: boolean;
+}
+
+export interface DurableRunPort {
+  facts: DurableFacts;
+  services: DurableServices;
+  controller: AbortController;
+  clock: Clock;
+  home: string;
+  runId: number;
+  attempt: number;
+  report(item: ReportItem): void;
+  warn(text: string): void;
+  /** Aborts the signal of the run, in the scope of the run. */
+  abort(reason: unknown): void;
+}
+
+export class DurableRun {
+  readonly facts: DurableFacts;
+  readonly runId: number;
+  /** The flow's function. */
+  readonly root: Caller = rootCaller();
+  readonly steps: StoredSteps;
+  readonly #waits: OpenWaits;
+  readonly #port: DurableRunPort;
+  /** Tasks, steps and requests under way. */
+  #busy = 0;
+  #quiet: AbortController | null = null;
+  #parked: Park | null = null;
+  #closed = false;
+  #quietMs = QUIET_MS;
+
+  constructor(port: DurableRunPort) {
+    const { facts, services, clock } = port;
+    this.#port = port;
+    this.facts = facts;
+    this.runId = port.runId;
+    const order = new ReplayOrder();
+    this.steps = new StoredSteps({ ...port, lineageId: facts.lineageId, order });
+    const changed = () => this.#changed();
+    this.#waits = new OpenWaits({ services, clock, parkAfterSecs: facts.parkAfterSecs, order, changed });
+    const { signal } = port.controller;
+    signal.addEventListener("abort", () => this.#stopped(signal.reason), { once: true });
+  }
+
+  /** Set once the run leaves its engine. */
+  get parked(): Park | null {
+    return this.#parked;
+  }
+
+  /** Reads what is stored of the run. An attempt after another one of this engine finds what that one has added. */
+  async load(): Promise<void> {
+    const { facts, attempt } = this.#port;
+    const fromMs = performance.now();
+    await Promise.all([
+      facts.steps > 0 || attempt > 1 ? this.steps.load() : undefined,
+      facts.waits > 0 || attempt > 1 ? this.#waits.load() : undefined,
+    ]);
+    this.#quietMs = Math.min(Math.max(QUIET_MS, QUIET_PER_LOAD * (performance.now() - fromMs)), QUIET_MS_MAX);
+  }
+
+  /** A task or step begins; call the returned function at its end. */
+  enter(): () => void {
+    this.#busy += 1;
+    this.#changed();
+    return () => {
+      this.#busy -= 1;
+      this.#changed();
+    };
+  }
+
+  /** Arms a wait. Code of a run that has left its engine waits for ever. */
+  async arm(wait: NewWait, flow?: object): Promise<Wait> {
+    if (this.#parked !== null) return await never();
+    this.#checkStopped();
+    return await this.#whileHere(this.#waits.arm(wait, flow));
+  }
+
+  /** Where the server is reached. */
+  address(): Promise<string> {
+    return this.#whileHere(this.#port.services.address());
+  }
+
+  /** The outcome of an armed wait. While it is open the run may leave its engine: then the promise stays open. */
+  async outcome(wait: Wait, hold = false): Promise<WaitOutcome> {
+    if (this.#parked !== null) return await never();
+    this.#checkStopped();
+    return await this.#whileHere(this.#waits.outcome(wait, hold));
+  }
+
+  /** Waits within the engine, and stores that as a step, so that the flow does not wait again when it begins again. */
+  async waitHere(seconds: number, call: { identity: string; place: string; name: string }): Promise<void> {
+    const step = { ...call, onChange: "run" as const };
+    if ((await this.steps.find(step)) !== null) return;
+    // As a task would: a run that waits for less than the threshold does not leave its engine.
+    const leave = this.enter();
+    try {
+      await this.#whileHere(this.#port.clock.sleep(seconds * 1_000, this.#port.controller.signal));
+    } finally {
+      leave();
+    }
+    // The next step is committed after this one.
+    this.steps.commit(step, null, await this.steps.prepare(undefined)).catch(() => undefined);
+  }
+
+  /** The attempt is over. */
+  close(): void {
+    this.#closed = true;
+    this.#quiet?.abort();
+    this.#quiet = null;
+    this.#waits.close();
+  }
+
+  /** A promise of code that must not notice that the run leaves its engine. */
+  async #whileHere<T>(promise: Promise<T>): Promise<T> {
+    try {
+      return await promise;
+    } catch (error) {
+      if (isParked(error)) return await never();
+      throw error;
+    }
+  }
+
+  #checkStopped(): void {
+    const { signal } = this.#port.controller;
+    if (!isParked(signal.reason)) signal.throwIfAborted();
+  }
+
+  #stopped(reason: unknown): void {
+    if (this.#parked === null) this.#waits.fail(reason);
+    this.close();
+  }
+
+  #changed(): void {
+    this.#quiet?.abort();
+    this.#quiet = null;
+    if (this.#busy > 0 || this.#closed || !this.#waits.areLong) return;
+    const quiet = new AbortController();
+    this.#quiet = quiet;
+    this.#port.clock.sleep(this.#quietMs, quiet.signal).then(
+      () => this.#park(),
+      () => undefined,
+    );
+  }
+
+  #park(): void {
+    if (this.#closed) return;
+    this.#parked = { waits: this.#waits.open, hold: this.#waits.holds };
+    this.#port.abort(new Parked("the run waits outside its engine"));
+  }
+}

@@ -1,0 +1,57 @@
+import { PARK_AFTER_SECS_DEFAULT } from "#protocol/limits";
+import type { NewWait } from "#protocol/records/durable";
+import { type Duration, parseDuration } from "../define/duration.ts";
+import { currentScope, currentSignal, isLeftBehind } from "../execution/active-run.ts";
+import { systemClock } from "../execution/clock.ts";
+import { never } from "./suspension.ts";
+import { type DurableWaitOptions, insideTask, needsDurable, waitCall, waitIdentity } from "./wait-call.ts";
+
+/** Later dates cannot be waited for: year 275760. */
+const DATE_MS_MAX = 8.64e15;
+
+/**
+ * Waits: seconds, or text such as "3d". In a durable flow a run that only waits leaves its engine, over restarts too, and goes
+ * on when the time has passed. In other flows, and inside a task, up to 5 s.
+ * @throws Error for a longer sleep there; RangeError for a duration that is none
+ */
+export async function sleep(duration: Duration, options: DurableWaitOptions = {}): Promise<void> {
+  const seconds = parseDuration(duration);
+  if (isLeftBehind()) return await never();
+  const what = `sleep(${JSON.stringify(duration)})`;
+  const scope = currentScope();
+  const durable = scope?.run.durable ?? null;
+  if (scope === undefined) return await systemClock.sleep(seconds * 1_000);
+  if (durable === null || scope.task !== null) {
+    if (seconds > (durable?.facts.parkAfterSecs ?? PARK_AFTER_SECS_DEFAULT))
+      throw durable === null ? needsDurable(what, scope.run.flow) : insideTask(what, scope);
+    return await scope.run.clock.sleep(seconds * 1_000, currentSignal());
+  }
+  const call = waitIdentity(scope.caller ?? durable.root, "sleep", options.key, [seconds]);
+  const name = `sleep ${duration}`;
+  if (seconds <= durable.facts.parkAfterSecs) return await durable.waitHere(seconds, { ...call, name });
+  await settled({ ...call, kind: "sleep", name, delay: seconds }, options);
+}
+
+/**
+ * Waits until a time, as sleep() does; not at all for one that has passed. When the flow begins again, the n-th call waits for
+ * the time that it was first called with, whatever is asked for then.
+ * @throws Error outside a durable flow's function for a time that is further away than 5 s
+ */
+export async function sleepUntil(date: Date, options: DurableWaitOptions = {}): Promise<void> {
+  const ms = date instanceof Date ? date.getTime() : Number.NaN;
+  if (!(Math.abs(ms) <= DATE_MS_MAX)) throw new RangeError("sleepUntil() takes a valid Date");
+  const scope = currentScope();
+  if (scope === undefined || scope.run.durable === null || scope.task !== null) {
+    const nowMs = (scope?.run.clock ?? systemClock).nowUs() / 1_000;
+    return await sleep(Math.max(0, ms - nowMs) / 1_000, options);
+  }
+  const { durable } = scope.run;
+  const call = waitIdentity(scope.caller ?? durable.root, "sleepUntil", options.key, []);
+  await settled({ ...call, kind: "sleep", name: `sleep until ${date.toISOString()}`, until: Math.round(ms * 1_000) }, options);
+}
+
+async function settled(wait: NewWait, { hold }: DurableWaitOptions): Promise<void> {
+  const call = waitCall(wait.name);
+  if (call === null) return await never();
+  await call.durable.outcome(await call.durable.arm(wait), hold);
+}

@@ -1,0 +1,49 @@
+import { type Duration, parseDuration } from "../define/duration.ts";
+import { never } from "./suspension.ts";
+import { type DurableWaitOptions, waitCall, waitIdentity } from "./wait-call.ts";
+import { WaitTimeout } from "./wait-errors.ts";
+
+/** Options of `waitForEvent`. */
+export interface EventWaitOptions extends DurableWaitOptions {
+  /** Values by dotted path of the event, all of which must be equal: `{ "payload.order": 7 }`. */
+  where?: Readonly<Record<string, unknown>>;
+  /** How long to wait; past it, WaitTimeout is thrown. Default: for ever. */
+  timeout?: Duration;
+}
+
+/** An event that a run has waited for. */
+export interface AwaitedEvent {
+  id: number;
+  name: string;
+  /** Microseconds since the Unix epoch, UTC. */
+  occurred: number;
+  payload: Record<string, unknown>;
+  /** The run that the event is about, null without one. */
+  run_id: number | null;
+}
+
+/**
+ * Waits for an event of this name, which emit(), POST /api/events or the server itself records. Events since the run has begun
+ * count, also those before this call; each settles at most one wait of the run, the oldest first.
+ * @throws WaitTimeout; Error outside a durable flow's function
+ */
+export async function waitForEvent(name: string, options: EventWaitOptions = {}): Promise<AwaitedEvent> {
+  const what = `waitForEvent("${name}")`;
+  if (typeof name !== "string" || name === "") throw new TypeError("waitForEvent() needs the name of an event");
+  const timeout = options.timeout === undefined ? undefined : parseDuration(options.timeout);
+  const call = waitCall(what);
+  if (call === null) return await never();
+  const { durable, caller } = call;
+  const where = options.where === undefined ? undefined : (JSON.parse(JSON.stringify(options.where)) as Record<string, unknown>);
+  const wait = await durable.arm({
+    ...waitIdentity(caller, "event", options.key, [name, where]),
+    kind: "event",
+    name: `event ${name}`,
+    event: name,
+    ...(where === undefined ? {} : { where }),
+    ...(timeout === undefined ? {} : { timeout }),
+  });
+  const outcome = await durable.outcome(wait, options.hold);
+  if (outcome.kind === "event") return outcome.event as unknown as AwaitedEvent;
+  throw new WaitTimeout(`event "${name}"`, timeout ?? 0);
+}

@@ -1,0 +1,151 @@
+/** GET /metrics: its forms, its bound on series, and what many scrapers at once cost. */
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { ServerMetrics } from "#gateway/metrics/server-metrics";
+import { METRIC_FLOWS_MAX } from "#protocol/limits";
+import { STATE_TYPES } from "#protocol/records/state";
+import { checkCustomRoute } from "#protocol/routes/custom-route";
+import type { CoreFigures } from "#protocol/wire/figures";
+import { StubServer } from "../support/gateway-stub.ts";
+
+const SERIES_MAX = 2_000;
+const ACTOR = {
+  name: "dispatcher",
+  state: "running" as const,
+  mailbox_depth: 3,
+  handled: 70,
+  restarts: 2,
+  dropped: 0,
+  step_us: 1_500_000,
+  step_max_us: 10,
+  stalls: 1,
+  last_stall: null,
+  last_error: null,
+};
+
+function figures(changes: Partial<CoreFigures> = {}): CoreFigures {
+  return {
+    queue: { ready: 5, blocked: 4, behind: 3, future: 2, held: 1 },
+    resources: [{ name: "disk", total: 8, used: 2.5 }],
+    engines: { count: 3, busy: 1, runs: 2 },
+    polls: { count: 2, slots: 9 },
+    actors: [ACTOR],
+    database_bytes: 4096,
+    wal_bytes: 512,
+    flows: [],
+    ...changes,
+  };
+}
+
+function seriesOf(text: string): Map<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]));
+}
+
+t.test("the answer has what core and gateway know, in the form that Accept names", async (t) => {
+  const server = await new StubServer({ decide: () => ({ status: 200, body: figures() }) }).start();
+  t.teardown(() => server.stop());
+  const plain = await server.send("GET", "/metrics");
+  t.equal(plain.status, 200);
+  t.match(plain.headers["content-type"], "text/plain; version=0.0.4");
+  const series = seriesOf(plain.text);
+  for (const [name, value] of [
+    ['millrace_queue_runs{reason="engine"}', 5],
+    ['millrace_queue_runs{reason="held"}', 1],
+    ['millrace_resource_used{resource="disk"}', 2.5],
+    ['millrace_engines{state="idle"}', 2],
+    ["millrace_free_slots", 9],
+    ['millrace_actor_restarts_total{actor="dispatcher"}', 2],
+    ['millrace_actor_step_seconds_total{actor="dispatcher"}', 1.5],
+    ["millrace_database_bytes", 4096],
+    ["millrace_stream_readers", 0],
+  ] as const)
+    t.equal(series.get(name), value, name);
+  t.ok((series.get("millrace_resident_memory_bytes") ?? 0) > 0);
+  const again = seriesOf((await server.send("GET", "/metrics")).text);
+  t.equal(again.get('millrace_actor_restarts_total{actor="dispatcher"}'), 2, "totals are not added up over scrapes");
+  const open = await server.send("GET", "/metrics", { headers: { accept: "application/openmetrics-text;version=1.0.0" } });
+  t.match(open.headers["content-type"], "application/openmetrics-text");
+  t.match(open.text, /# EOF\n$/);
+  t.same(server.defects, []);
+});
+
+t.test("scrapers at the same time share one question to the core", async (t) => {
+  let questions = 0;
+  const server = await new StubServer({
+    decide: () => {
+      questions += 1;
+      return questions === 1 ? null : { status: 200, body: figures() };
+    },
+  }).start();
+  t.teardown(() => server.stop());
+  const forms = ["text/plain", "application/openmetrics-text"];
+  const scrapes = Array.from({ length: 10 }, (_, index) =>
+    server.send("GET", "/metrics", { headers: { accept: forms[index % 2] ?? "" } }),
+  );
+  // The first question stays open until further requests have been answered, so that the scrapers meet it.
+  while (questions === 0) await server.send("GET", "/api/health");
+  for (let round = 0; round < 5; round += 1) await server.send("GET", "/api/health");
+  server.answer(server.commands[0]?.id ?? 0, 200, figures());
+  const answers = await Promise.all(scrapes);
+  t.ok(questions < scrapes.length, `${questions} questions`);
+  for (const [index, { headers, status }] of answers.entries()) {
+    t.equal(status, 200);
+    t.match(headers["content-type"], forms[index % 2]);
+  }
+});
+
+t.test("a refusal of the core reaches the scraper", async (t) => {
+  const server = await new StubServer({ decide: () => ({ status: 503, body: { error: "busy" } }) }).start();
+  t.teardown(() => server.stop());
+  const answer = await server.send("GET", "/metrics");
+  t.equal(answer.status, 503);
+  t.same(JSON.parse(answer.text), { error: "busy" });
+});
+
+t.test("flows and resources beyond the bound are summed as other", async (t) => {
+  const ids = Array.from({ length: 3 * METRIC_FLOWS_MAX }, (_, index) => index + 1);
+  const each = Object.fromEntries(STATE_TYPES.map((state) => [state, 2]));
+  const metrics = new ServerMetrics();
+  metrics.take(
+    figures({
+      flows: ids.slice(0, METRIC_FLOWS_MAX).map((id) => [id, "p", `f${id}`]),
+      resources: ids.map((id) => ({ name: `r${id}`, total: 1, used: 0 })),
+      actors: Array.from({ length: 20 }, (_, index) => ({ ...ACTOR, name: `a${index}` })),
+    }),
+    {
+      runs: Object.fromEntries(STATE_TYPES.map((state) => [state, 2 * ids.length])),
+      flows: Object.fromEntries(ids.map((id) => [id, each])),
+    },
+    { streamReaders: 0, requests: 0, runWaits: 0, loopDelay: { mean: 0, max: 0 }, residentBytes: 1, heapBytes: 1 },
+  );
+  const series = seriesOf((await metrics.text(false)).body);
+  t.ok(series.size <= SERIES_MAX, `${series.size} series`);
+  t.equal(series.get('millrace_runs{project="other",flow="other",state="Failed"}'), 2 * (ids.length - METRIC_FLOWS_MAX));
+  t.equal(series.get('millrace_runs{project="p",flow="f1",state="Failed"}'), 2);
+  t.equal(series.get('millrace_resource_capacity{resource="other"}'), ids.length - 100);
+});
+
+t.test("user code cannot take the path", async (t) => {
+  t.match(checkCustomRoute("GET", "/metrics"), /belongs to the server/);
+});
+
+t.test("the dashboard for Grafana asks for metrics that the server has", async (t) => {
+  const server = await new StubServer({ decide: () => ({ status: 200, body: figures() }) }).start();
+  t.teardown(() => server.stop());
+  const { text } = await server.send("GET", "/metrics");
+  const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
+  const dashboard = readFileSync(new URL("../../docs/monitoring/grafana-dashboard.json", import.meta.url), "utf8");
+  const asked = new Set(dashboard.match(/\bmillrace_\w+/g));
+  t.ok(asked.size >= 15);
+  t.same(
+    [...asked].filter((name) => !known.has(name)),
+    [],
+  );
+  const guide = readFileSync(new URL("../../docs/guides/monitoring.md", import.meta.url), "utf8");
+  t.same(
+    [...new Set(guide.match(/\bmillrace_\w+/g))].filter((name) => !known.has(name)),
+    [],
+    "the guide",
+  );
+});
