@@ -118,9 +118,17 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     }
   }
 
-  /** Idle engines leave with the server; busy engines stay, for the next server to adopt. */
-  stop(): void {
-    for (const { process: child } of this.#children.values()) child.unref();
+  /**
+   * Idle engines leave with the server; busy engines stay, for the next server to adopt. An engine that has not asked for work
+   * yet holds no run and would find no server: it is killed, and has ended when the stop resolves.
+   */
+  async stop(failed: boolean): Promise<void> {
+    const ending: Promise<void>[] = [];
+    for (const [engineId, { process: child }] of this.#children) {
+      if (failed || this.#watched.has(engineId)) child.unref();
+      else ending.push(killed(child));
+    }
+    await Promise.all(ending);
   }
 
   #watch({ engine_id, pid, pid_started }: EngineProcessesMessage & { kind: "Watch" }, out: Outbox): void {
@@ -256,6 +264,15 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
       out.send(DISPATCHER, { kind: "ModuleChanged", source_dir, module } satisfies ModuleChanged);
     }
   }
+}
+
+/** Resolves when the process has ended; a process that could not be started has. */
+function killed(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.ref();
+  child.kill("SIGKILL");
+  return ended;
 }
 
 /** 0 without a file. A module is a file name, or a Python name: `etl.daily` is etl/daily.py or etl/daily/__init__.py. */

@@ -49,6 +49,8 @@ export class MovesChecker implements Checker {
   readonly #parked = new Set<number>();
   /** Runs that were waiting before the batch and are being cancelled after it. */
   readonly #cancelled = new Set<number>();
+  /** Runs that were waiting and not yet late before the batch, and are cancelled after it. */
+  readonly #endedWaiting = new Set<number>();
   /** Starts ("run/lease/time") that an engine reports as Pending and Running together: one operation, two events. */
   readonly #startedAtOnce = new Set<string>();
   /** Those starts whose Pending was in an earlier slice of the report. */
@@ -76,6 +78,8 @@ export class MovesChecker implements Checker {
       if (expected === recorded || expected === rest) continue;
       // One exchange may start a run and end its caller, which cancels the run in the same step.
       if (this.#cancelled.has(run) && expected === "" && recorded === "run.pending run.running") continue;
+      // Timers that are due in one step may mark a child as late and end its parent, which cancels the child.
+      if (this.#endedWaiting.has(run) && recorded === `run.late ${expected}`) continue;
       throw new Violation(
         "one event per move",
         `batch ${batch.number}: run ${run} has [${recorded}], its moves ask for [${expected}]`,
@@ -83,6 +87,7 @@ export class MovesChecker implements Checker {
     }
     this.#parked.clear();
     this.#cancelled.clear();
+    this.#endedWaiting.clear();
     this.#expected.clear();
     this.#recorded.clear();
   }
@@ -126,6 +131,7 @@ export class MovesChecker implements Checker {
     this.#allow(before.type, operation);
     const start = `${run}/${operation.number("assignment_id")}/${after.timestamp}`;
     if (type === "Cancelling" && before.type === "Scheduled") this.#cancelled.add(run);
+    if (type === "Cancelled" && before.type === "Scheduled" && before.name !== "Late") this.#endedWaiting.add(run);
     if (type === "Pending") this.#pendingBefore.add(start);
     const atOnce = this.#startedAtOnce.has(start) && !this.#pendingBefore.has(start);
     if (atOnce && before.type === "Scheduled" && type === "Running") this.#expect(run, "Pending", "Pending");

@@ -1,7 +1,7 @@
 /** Real processes: start, watch, signal. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, watch, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -45,7 +45,7 @@ function setup(script = WAIT, reportFolder = tmpdir(), ...nodeOptions: string[])
     return out.effects;
   };
   const next = (kind: string) => new Promise<Record<string, unknown>>((resolve) => waiting.push({ kind, resolve }));
-  return { ask, next, told };
+  return { ask, next, told, stop: (failed: boolean) => processes.stop(failed) };
 }
 
 const key = (source_dir: string, more = {}) => ({ source_dir, module: "jobs.ts", isolated: false, nice: 0, ...more });
@@ -68,6 +68,38 @@ t.test("an engine is started with its key, and its end is reported", async (t) =
   const [args, environment, id] = JSON.parse((await import("node:fs")).readFileSync(join(dir, "said"), "utf8"));
   t.same(args, ["--engine-id", "engine-1-1", "--source-dir", dir, "--module", "jobs.ts", "--once", "--nice", "3"]);
   t.same([environment, id], ["yes", "engine-1-1"]);
+});
+
+t.test("the stop of a server ends the engines that have not asked for work, and no others", async (t) => {
+  const folder = t.testdir({});
+  // Each engine writes its pid once it runs.
+  const { ask, next, stop, told } = setup(
+    `require("fs").writeFileSync("${folder}/" + process.env.MILLRACE_ENGINE_ID, String(process.pid)); ${WAIT}`,
+  );
+  const pidOf = async (engine_id: string) => {
+    const path = join(folder, engine_id);
+    const written = new Promise<void>((resolve) => {
+      const watcher = watch(folder, () => {
+        if (!existsSync(path) || readFileSync(path, "utf8") === "") return;
+        watcher.close();
+        resolve();
+      });
+    });
+    ask({ kind: "Spawn", engine_id, key: key(folder) });
+    await written;
+    return Number(readFileSync(path, "utf8"));
+  };
+  const [busy, starting] = [await pidOf("busy"), await pidOf("starting")];
+  t.teardown(() => process.kill(busy, "SIGKILL"));
+  ask({ kind: "Watch", engine_id: "busy", pid_started: null, source_dir: folder, module: "jobs.ts", pid: busy });
+  await stop(true);
+  t.ok(readProcess(starting).started, "a crash of the actor ends none");
+  const gone = next("EngineGone");
+  await stop(false);
+  t.match(await gone, { engine_id: "starting" });
+  t.notOk(isSameProcess(starting, null), "it has ended when the stop resolves");
+  t.ok(readProcess(busy).started);
+  t.same(told.filter(({ kind }) => kind === "EngineGone").length, 1);
 });
 
 t.test("the end of an engine is told with its exit code, its signal, or why its Node gave up", async (t) => {
