@@ -159,7 +159,7 @@ export class Host {
       this.#makeReady(cell);
     } else {
       const endpoint = this.#endpoints.get(to);
-      assert(endpoint !== undefined, `nobody is called ${to}`);
+      assert(endpoint !== undefined, `no actor is called ${to}`);
       this.#dirty.add(endpoint);
       endpoint.deliver(message, lane);
     }

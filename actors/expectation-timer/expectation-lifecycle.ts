@@ -81,7 +81,7 @@ function lapseOne(turn: Turn, rule: Rule | undefined, expectation: ExpectationRo
 export function tickDone(turn: Turn, { rule_id, due, outcome }: TickDone, quarantine: Quarantine): void {
   const rule = turn.state.rules.rules.get(rule_id);
   if (rule === undefined || !rule.enabled || rule.spec.at === null || due <= (rule.guards.tick ?? 0)) return;
-  const fails = (error: string): void => actionFailed(turn, rule, NOBODY, error);
+  const fails = (error: string): void => actionFailed(turn, rule, NO_SUBJECT, error);
   runGuarded(
     turn,
     quarantine,
@@ -97,11 +97,11 @@ export function tickDone(turn: Turn, { rule_id, due, outcome }: TickDone, quaran
   turn.out.send(EXPECTATION_TIMER, { kind: "Rearm" });
 }
 
-const NOBODY = { run_id: null, flow_id: null };
+const NO_SUBJECT = { run_id: null, flow_id: null };
 
 function lapseTick(turn: Turn, rule: Rule, due: number): void {
   const facts = { flow: null, project: rule.spec.unless?.project ?? null, run: null, run_name: null };
-  const event = ruleEvent(turn, "expectation.lapsed", rule, NOBODY, {
+  const event = ruleEvent(turn, "expectation.lapsed", rule, NO_SUBJECT, {
     ...{ rule_id: rule.id, rule: rule.name, ...facts, expected: rule.spec.unless?.events ?? [] },
     ...{ deadline: due, armed_at: null, expectation_id: null },
   });

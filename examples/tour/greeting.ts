@@ -14,5 +14,5 @@ export const greeting = flow(
 
 export const fragile = flow("fragile", async () => {
   log.warning("about to divide by zero");
-  throw new Error("nobody can divide by zero");
+  throw new Error("cannot divide by zero");
 });

@@ -72,7 +72,7 @@ function spaceCheck(home: string): StoreCheck {
 
 function clockCheck(clock: DoctorOptions["clock"]): StoreCheck {
   const findings: Finding[] = clock?.problem == null ? [] : [{ level: "unusual", text: clock.problem }];
-  const unchecked = clock === null ? "whether the clock was set: a server that runs tells" : null;
+  const unchecked = clock === null ? "whether the clock was set: only a running server can say" : null;
   return { id: "clock", title: "the clock of the machine was not set", checked: clock !== null, unchecked, findings };
 }
 

@@ -38,7 +38,7 @@ const ruleOf = (name: string, text: string): RuleBody => ({
   when: { events: ["hostile.came"], flows: ["hostile"] },
   do: [
     { kind: "webhook", url: "http://127.0.0.1:9/hook", body: { [NAME]: `${text} {{ event.payload.text }}` } },
-    { kind: "email", to: ["nobody@intern.example"], subject: text, body: LONG },
+    { kind: "email", to: ["inbox@intern.example"], subject: text, body: LONG },
   ],
 });
 const rule = await client.rules.create(ruleOf(NAME, MARKUP));

@@ -3,7 +3,7 @@ import type { RuleRow } from "#sdk/client/index";
 import type { Served } from "./served.ts";
 
 /** An address without a listener. */
-const NOBODY = "http://127.0.0.1:9/hooks/ops";
+const UNREACHABLE = "http://127.0.0.1:9/hooks/ops";
 
 /** The flow whose schedule a rule pauses after a run of the failed flow. */
 export const PAUSED_BY_RULE = "sync_stock_levels";
@@ -40,7 +40,7 @@ export async function makeRules({ client }: Served): Promise<RuleRow> {
     cooldown_seconds: 1_800,
     max_per_minute: 2,
     do: [
-      { kind: "webhook", url: NOBODY, body: { text: "{{ run.name }} failed: {{ event.payload.message }}" } },
+      { kind: "webhook", url: UNREACHABLE, body: { text: "{{ run.name }} failed: {{ event.payload.message }}" } },
       { kind: "pause_schedule", flow: PAUSED_BY_RULE },
     ],
   });

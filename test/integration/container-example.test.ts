@@ -61,7 +61,7 @@ t.test("what the image and the compose file take exists, and no secret gets into
   }
 });
 
-t.test("the health check tells a server that takes work from none", async (t) => {
+t.test("the health check distinguishes a server that takes work from none", async (t) => {
   const place = newPlace(t, "");
   const server = await serveWithEngines(t, place.dir, place.home);
   const [, check = "[]"] = /CMD (\[.+\])/.exec(instructions("HEALTHCHECK")[0] ?? "") ?? [];

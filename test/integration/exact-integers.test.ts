@@ -24,7 +24,7 @@ t.test("integers beyond 2^53 keep their digits in events, answers and artifacts"
   const table = `{"run_id":${id},"kind":"table","data":{"columns":["n"],"rows":[[${BIG}]]}}`;
   t.match(await post("/api/artifacts", table), { status: 201, text: BIG });
   t.match((await server.call("GET", `/api/runs/${id}/artifacts`)).text, BIG);
-  const unknown = `{"name":"a.b","nobody":${BIG}}`;
+  const unknown = `{"name":"a.b","unused":${BIG}}`;
   t.equal((await post("/api/events", unknown)).status, 201, "unknown fields are ignored");
   t.equal((await post("/api/resources/acquire", `{"run_id":${id},"resources":{"db":${BIG}}}`)).status, 422);
 });

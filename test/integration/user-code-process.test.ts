@@ -17,7 +17,7 @@ const CODE = `
   });
   export const loops = rule("loops", {}, () => { for (;;); });
   export const exits = rule("exits", {}, () => process.exit(7));
-  export const later = rule("later", {}, () => { setTimeout(() => { throw new Error("nobody catches this"); }); return new Promise(() => {}); });
+  export const later = rule("later", {}, () => { setTimeout(() => { throw new Error("thrown from a timer"); }); return new Promise(() => {}); });
   export const eats = rule("eats", {}, () => { const all = []; for (;;) all.push(new Array(1e6).fill(Math.random())); });
   export const bigint = rule("bigint", {}, () => 1n);
   export const nonsense = rule("nonsense", {}, () => () => 1);

@@ -48,12 +48,12 @@ function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): 
       return fire(turn, rule, reaction.trigger, failing(rule, reaction.error));
     default: {
       const apply = (): void => (reaction.kind === "arm" ? arm(turn, rule, reaction) : meet(turn, rule, reaction));
-      return runGuarded(turn, quarantine, point, apply, (error) => actionFailed(turn, rule, NOBODY, error));
+      return runGuarded(turn, quarantine, point, apply, (error) => actionFailed(turn, rule, NO_SUBJECT, error));
     }
   }
 }
 
-const NOBODY = { run_id: null, flow_id: null };
+const NO_SUBJECT = { run_id: null, flow_id: null };
 
 /** Replaces the actions of a rule whose event crashed the actors. */
 function failing(rule: Rule, error: string): PlannedAction[] {

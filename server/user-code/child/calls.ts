@@ -40,7 +40,7 @@ export class Calls {
   }
 
   abort(id: number): void {
-    this.#underWay.get(id)?.abort(new DOMException("nobody waits for it any more", "AbortError"));
+    this.#underWay.get(id)?.abort(new DOMException("the caller no longer waits for the answer", "AbortError"));
   }
 
   async #perform(call: ChildCall, signal: AbortSignal): Promise<CallAnswer> {

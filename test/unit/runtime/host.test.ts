@@ -361,7 +361,7 @@ t.test("timers: set, replaced, cancelled, and gone when the actor stops", async 
 
 t.test("sending to an unknown name is a defect; so is registering twice", async (t) => {
   const { host } = setup();
-  t.throws(() => host.send("nobody", 1), /nobody is called nobody/);
+  t.throws(() => host.send("missing", 1), /no actor is called missing/);
   host.register(actor("a", () => undefined));
   t.throws(() => host.register(actor("a", () => undefined)), /twice/);
   await t.rejects(host.start("unknown"), /not registered/);
@@ -370,7 +370,7 @@ t.test("sending to an unknown name is a defect; so is registering twice", async 
 t.test("an actor that sends to an unknown name crashes; the other actors of the thread go on", async (t) => {
   const { host, run, exits } = setup();
   const seen: unknown[] = [];
-  host.register(actor("a", (_message, out) => out.send("nobody", 1)));
+  host.register(actor("a", (_message, out) => out.send("missing", 1)));
   host.register(actor("b", (message) => seen.push(message)));
   await host.start("a");
   await host.start("b");
@@ -380,7 +380,7 @@ t.test("an actor that sends to an unknown name crashes; the other actors of the 
   host.send("b", "later turn");
   run();
   t.same(seen, ["same turn", "later turn"]);
-  t.match(exits, [["a", "nobody is called nobody"]]);
+  t.match(exits, [["a", "no actor is called missing"]]);
 });
 
 t.test("a simulation steps actors by hand", async (t) => {

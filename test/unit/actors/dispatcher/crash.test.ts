@@ -303,7 +303,7 @@ t.test("a run that has started is never Late: it waits for its own retry, or to 
 
 t.test("a run without a scheduled time is never Late; one that started in time neither", async (t) => {
   const kit = new DispatchKit();
-  const plain = createId(kit, { module: "nobody.py" });
+  const plain = createId(kit, { module: "untimed.py" });
   const timed = scheduleRun(kit, START_US + SECOND_US);
   kit.pass(2 * SECOND_US);
   poll(kit, "e1");
