@@ -1,7 +1,8 @@
 /**
  * Runs the supervision tree, on the main thread. Decides with restart.ts, and starts and stops actors on their threads
- * through a control interface. Exits below one supervisor are handled in sequence; exits below different supervisors are
- * handled in parallel, because one group may need another group to start. Children start in order and stop in reverse.
+ * through a control interface. Exits below one supervisor are handled in sequence. Exits below different supervisors, and of
+ * different children of a one_for_one supervisor, are handled in parallel, because one group may need another group to start.
+ * Children start in order and stop in reverse.
  */
 import type { Clock } from "./clock.ts";
 import { decideRestart, type RestartPolicy, type RestartType } from "./restart.ts";
@@ -51,7 +52,7 @@ export class Supervisor {
   readonly #restartsUs = new Map<string, number[]>();
   /** Starts of each worker, to recognise a report about an earlier life. */
   readonly #lives = new Map<string, number>();
-  /** The work in progress below each supervisor, by the supervisor's name. */
+  /** The restarts in progress, by the supervisor, or by the child of a one_for_one supervisor. */
   readonly #queues = new Map<string, Promise<void>>();
   #stopping = false;
 
@@ -90,9 +91,10 @@ export class Supervisor {
     return this.#inTurn(name, () => (this.#lives.get(name) === life ? this.#handle(name, error, counted) : Promise.resolve()));
   }
 
-  /** Handles an exit of a child after earlier exits below the same supervisor. */
+  /** Handles an exit of a child after earlier exits that may restart the same children. */
   #inTurn(child: string, handle: () => Promise<void>): Promise<void> {
-    const queue = this.#parents.get(child)?.name ?? "";
+    const parent = this.#parents.get(child);
+    const queue = parent?.strategy === "one_for_one" ? `${parent.name}/${child}` : (parent?.name ?? "");
     const handled = (this.#queues.get(queue) ?? Promise.resolve()).then(handle);
     this.#queues.set(queue, handled);
     return handled;

@@ -215,6 +215,21 @@ t.test("a group that waits in its start does not keep another one from restartin
   t.same(take(), ["start b"]);
 });
 
+t.test("two groups that gave up at once are restarted independently: one of them may need the other to start", async (t) => {
+  const { tree, take, gates, gaveUp } = setup({ ...NESTED, intensity: 5 });
+  await tree.start();
+  for (const name of ["a", "c", "a", "c"]) await tree.exited(name, new Error("x"));
+  take();
+  const other = Promise.withResolvers<void>();
+  gates.set("a", other.promise);
+  const waiting = tree.exited("a", new Error("gives up"));
+  await tree.exited("c", new Error("gives up"));
+  t.ok(take().includes("start e"));
+  other.resolve();
+  await waiting;
+  t.same([take(), gaveUp], [["start b"], []]);
+});
+
 t.test("after a stop exits are expected; a restart that never ends does not hold it up", async (t) => {
   const { tree, take, gates } = setup(NESTED);
   await tree.start();
