@@ -19,6 +19,8 @@ export class SimulatedTime implements Clock {
   #monotonicUs = 1_000_000;
   #wallOffsetUs = EPOCH_US;
   #sleptUs = 0;
+  /** Time since boot at which each sleep began, and its length. */
+  readonly #sleeps: { beganUs: number; us: number }[] = [];
   readonly #longStepsUs: number[] = [];
   #order = 0;
   #newestUs = 0;
@@ -35,6 +37,12 @@ export class SimulatedTime implements Clock {
   /** Time since boot, including sleep of the machine. */
   bootUs(): number {
     return this.#monotonicUs + this.#sleptUs;
+  }
+
+  /** How long the machine has been awake since this time since boot. */
+  awakeSinceUs(bootUs: number): number {
+    const sleptUs = this.#sleeps.reduce((sum, { beganUs, us }) => (beganUs >= bootUs ? sum + us : sum), 0);
+    return this.bootUs() - bootUs - sleptUs;
   }
 
   /** Times since boot when the wall clock was set by a day or more, oldest first. */
@@ -64,6 +72,7 @@ export class SimulatedTime implements Clock {
 
   /** The machine sleeps: time passes on every clock except that of its processes. */
   sleep(us: number): void {
+    this.#sleeps.push({ beganUs: this.bootUs(), us });
     this.#sleptUs += us;
     this.#setAhead(us);
   }

@@ -6,7 +6,7 @@ import type { Answer, Checker, Operation } from "./checker.ts";
 
 const RULE = "a wrong clock deletes nothing";
 const DAY_US = 86_400_000_000;
-/** Decisions from before the step may be committed this late: stalls of links and refusals of the store take less. */
+/** Decisions from before the step may be committed after this much waking time: stalls of links and refusals of the store take less. */
 const UNDER_WAY_US = 20_000_000;
 const BY_AGE: ReadonlySet<string> = new Set(["trim_history", "delete_idempotency"]);
 
@@ -42,7 +42,7 @@ export class RetentionChecker implements Checker {
     const steppedUs = this.#steppedUs();
     if (steppedUs === null || this.#acceptedUs >= steppedUs) return;
     const passedUs = this.#time.bootUs() - steppedUs;
-    if (passedUs > UNDER_WAY_US && passedUs < DAY_US)
+    if (this.#time.awakeSinceUs(steppedUs) > UNDER_WAY_US && passedUs < DAY_US)
       throw new Violation(RULE, `${name} ${Math.round(passedUs / 1e6)} s after the clock was set`);
   }
 
