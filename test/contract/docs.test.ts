@@ -35,17 +35,3 @@ t.test("a block takes the text of its file", async (t) => {
   t.equal(fillEmbeds("```ts\nplain\n```\n", read), "```ts\nplain\n```\n");
   t.same(embeddedFiles(filled), ["examples/x.ts"]);
 });
-
-t.test("links within the reference lead somewhere", async (t) => {
-  for (const [path, text] of PAGES.filter(([path]) => path.startsWith("docs/reference/"))) {
-    const anchors = new Set(
-      Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = ""]) =>
-        heading
-          .toLowerCase()
-          .replace(/[^a-z0-9 _-]/g, "")
-          .replaceAll(" ", "-"),
-      ),
-    );
-    for (const [, target = ""] of text.matchAll(/\]\(#([^)]+)\)/g)) t.ok(anchors.has(target), `${path}#${target}`);
-  }
-});
