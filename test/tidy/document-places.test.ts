@@ -58,7 +58,10 @@ function missingPaths(document: string, written: string): string[] {
 
 /** Whether a file declares a function, class, constant or type of this name, or a member of it. */
 function declares(code: string, name: string): boolean {
-  const item = new RegExp(`\\b(?:function\\*?|class|const|let|interface|type)\\s+${name}\\b`);
+  const item = new RegExp(
+    `^\\s*(?:(?:export|default|abstract|async) )*(?:function\\*?|class|const|let|interface|type)\\s+${name}\\b`,
+    "m",
+  );
   const member = new RegExp(`^\\s+(?:(?:static|async|readonly|get) |\\*)*${name}\\b\\s*[(<=:?]`, "m");
   return item.test(code) || member.test(code);
 }
@@ -73,7 +76,8 @@ function missingNames(document: string, text: string): { checked: number; missin
     // A path of another project is no source file, and one of our own is missed by the other test.
     if (file === undefined) continue;
     checked += 1;
-    for (const part of name.split(".")) if (!declares(file.code, part)) missing.push(`${document}: ${part} in ${file.path}`);
+    const code = file.code.replace(/^(?:import|export(?: type)? \{)[^;]*;/gm, "");
+    for (const part of name.split(".")) if (!declares(code, part)) missing.push(`${document}: ${part} in ${file.path}`);
   }
   return { checked, missing };
 }
