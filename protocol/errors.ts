@@ -167,8 +167,7 @@ export const REFUSALS = {
     message: () => "too many requests to callbacks that are not open; try again in a second",
   },
 
-  // 431, 500 to 504, 507: limits and failures of the server
-  header_too_large: { status: 431, message: () => "request header is too large" },
+  // 500 to 504, 507: limits and failures of the server
   settings_not_written: { status: 500, message: (why: string) => `the settings could not be written to millrace.toml: ${why}` },
   internal: { status: 500, message: (id: string) => `internal error ${id}; the server's log has its cause` },
   route_failed: { status: 500, message: (why: string) => why },

@@ -28,6 +28,7 @@ const STATUS_TEXT: Readonly<Record<string, string>> = {
   413: "The body is too large",
   415: "The body is not application/json",
   422: "The body or a value in it is not valid",
+  431: "The head of the request is too large; the HTTP library answers, so the body is not JSON",
   default: "Any other refusal: its error says why",
 };
 
@@ -87,7 +88,7 @@ function operation(route: Route, components: Components): JsonMap {
 }
 
 /** The refusals of any endpoint of this form, beyond those in its row. */
-function refusals({ body, query, path_parameters, auth, idempotency_key }: Route): Record<string, object> {
+function refusals({ body, query, path_parameters, auth, idempotency_key }: Route): Record<string, object | null> {
   const isNumbered = path_parameters.some(({ type }) => type === "int64");
   const statuses = [
     body !== undefined || query !== undefined || isNumbered ? ["400"] : [],
@@ -97,7 +98,7 @@ function refusals({ body, query, path_parameters, auth, idempotency_key }: Route
     body === undefined ? [] : ["413", "415"],
     ["default"],
   ];
-  return Object.fromEntries(statuses.flat().map((status) => [status, ErrorBody]));
+  return { ...Object.fromEntries(statuses.flat().map((status) => [status, ErrorBody])), 431: null };
 }
 
 function response(status: string, schema: object | null, route: Route, components: Components): JsonMap {

@@ -66,10 +66,10 @@ t.test("every route is described, except the description itself", async (t) => {
 
 t.test("what any endpoint may refuse is described with it", async (t) => {
   const statuses = (path: string, method: string) => Object.keys(document.paths[path]?.[method]?.responses ?? {});
-  t.same(statuses("/api/health", "get"), ["200", "default"]);
-  t.same(statuses("/api/runs", "get"), ["200", "400", "401", "default"]);
-  t.same(statuses("/api/runs", "post"), ["201", "400", "401", "404", "409", "413", "415", "422", "default"]);
-  t.same(statuses("/api/runs/{id}/tasks", "get"), ["200", "400", "401", "404", "default"]);
+  t.same(statuses("/api/health", "get"), ["200", "431", "default"]);
+  t.same(statuses("/api/runs", "get"), ["200", "400", "401", "431", "default"]);
+  t.same(statuses("/api/runs", "post"), ["201", "400", "401", "404", "409", "413", "415", "422", "431", "default"]);
+  t.same(statuses("/api/runs/{id}/tasks", "get"), ["200", "400", "401", "404", "431", "default"]);
 });
 
 t.test("path parameters are declared where the path has them", async (t) => {
