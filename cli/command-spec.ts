@@ -27,7 +27,7 @@ export interface ArgumentSpec {
 /** For commands that can follow changes. */
 export const WATCH: OptionSpec = {
   flags: "-w, --watch",
-  description: "go on showing changes; with --json one line for each",
+  description: "keep showing changes; with --json one line for each",
 };
 
 export interface OptionSpec {

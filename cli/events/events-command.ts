@@ -4,7 +4,7 @@ import type { TailOptions } from "./event-tail.ts";
 
 const TAIL: CommandSpec = {
   name: "tail",
-  description: "print the newest events, and those that come",
+  description: "print the newest events, then each new one",
   connects: true,
   options: [
     { flags: "--name <name>", description: "only of this name, or of a prefix that ends in *" },

@@ -12,7 +12,7 @@ const JSON_OPTION: OptionSpec = { flags: "--json", description: "print data as J
 
 const STATUS: CommandSpec = {
   name: "status",
-  description: "tell whether a server runs, and how it does",
+  description: "show whether a server runs, and its condition",
   connects: true,
   run: async (_args, options: ConnectionOptions) => (await import("./status.ts")).status(options),
 };
@@ -38,7 +38,7 @@ const DOCTOR: CommandSpec = {
 
 const BACKUP: CommandSpec = {
   name: "backup",
-  description: "copy the store to one checked file, while the server goes on",
+  description: "copy the store to one checked file, while the server keeps running",
   arguments: [{ name: "<file>", description: "where to" }],
   options: [
     HOME,

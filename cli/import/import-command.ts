@@ -8,7 +8,7 @@ export const IMPORT: CommandSpec = {
   commands: [
     {
       name: "crontab",
-      description: "add the rows of a crontab to millrace.toml as jobs, and name each row that cannot be",
+      description: "add the rows of a crontab to millrace.toml as jobs, and name each row that cannot be imported",
       arguments: [{ name: "[file]", description: "a crontab; - reads the standard input (default: that of `crontab -l`)" }],
       options: [
         {

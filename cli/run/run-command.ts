@@ -15,7 +15,7 @@ export const RUN: CommandSpec = {
       flags: "--each <file>",
       description: "create a run for each line of a file, a JSON object of parameters, and follow none; - is standard input",
     },
-    { flags: "-d, --detach", description: "do not follow the run; the server goes on with it" },
+    { flags: "-d, --detach", description: "do not follow the run; the server continues it" },
     { flags: "-q, --quiet", description: "print nothing but errors" },
   ],
   async run([target = ""], options: RunOptions) {

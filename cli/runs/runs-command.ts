@@ -45,7 +45,7 @@ const LOGS: CommandSpec = {
   connects: true,
   arguments: [ID],
   options: [
-    { flags: "-f, --follow", description: "go on until the run has ended" },
+    { flags: "-f, --follow", description: "keep printing until the run has ended" },
     { flags: "--level <level>", description: "lowest level: DEBUG, INFO, WARNING, ERROR, CRITICAL or a number" },
     { flags: "--search <text>", description: "only lines with this text" },
   ],
@@ -57,7 +57,7 @@ const LOGS: CommandSpec = {
 
 const RETRY: CommandSpec = {
   name: "retry",
-  description: "run an ended run again, with the same parameters; a durable run goes on where it failed",
+  description: "run an ended run again, with the same parameters; a durable run continues where it failed",
   connects: true,
   arguments: [ID],
   options: [
@@ -86,7 +86,7 @@ const CANCEL: CommandSpec = {
 
 const PAUSE: CommandSpec = {
   name: "pause",
-  description: "stop a running run; it starts from its beginning when it is resumed",
+  description: "stop a running run; when it is resumed, the run starts from its beginning",
   connects: true,
   arguments: [ID],
   async run([id = ""], options: ConnectionOptions) {
@@ -96,7 +96,7 @@ const PAUSE: CommandSpec = {
 
 const RESUME: CommandSpec = {
   name: "resume",
-  description: "let a run go on that was paused by hand",
+  description: "continue a run that was paused by hand",
   connects: true,
   arguments: [ID],
   async run([id = ""], options: ConnectionOptions) {

@@ -84,7 +84,7 @@ const SKIP: CommandSpec = {
   arguments: [ID, { name: "[fires...]", description: "times of fires, such as 2026-01-31T06:00:00Z" }],
   options: [
     { flags: "--next <n>", description: "the next n fires that are not skipped" },
-    { flags: "--undo <fire>", description: "take the skip of a fire back" },
+    { flags: "--undo <fire>", description: "undo the skip of a fire" },
   ],
   async run([id = "", ...fires], options: SkipOptions) {
     return await (await import("./schedules.ts")).skipFires(id, fires, options);

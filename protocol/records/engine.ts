@@ -99,7 +99,7 @@ export const WorkItem = sent(
       park_after_secs: Type.Optional(
         about("Reports may carry a park: a run that waits longer than this leaves its engine", Type.Number()),
       ),
-      progress: Type.Optional(nullable(about("Of the park after which the run goes on", ParkProgress))),
+      progress: Type.Optional(nullable(about("The progress of the park that the run continues from", ParkProgress))),
       durable: Type.Optional(nullable(about("Of a run of a durable flow", DurableWork))),
       ...RUN_ORIGIN,
     },

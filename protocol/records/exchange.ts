@@ -61,7 +61,7 @@ export const ExchangeRequest = Type.Object(
       Type.String({
         maxLength: NAME_LENGTH_MAX,
         description:
-          "Why the engine asks to be replaced, for the server's log: it goes on with runs until it is ordered to exit. The server starts a successor of its own engines first",
+          "Why the engine asks to be replaced, for the server's log: the engine continues with runs until it is ordered to exit. For an engine of its own, the server starts the successor first",
       }),
     ),
     hold: Type.Optional(

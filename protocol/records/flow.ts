@@ -47,7 +47,7 @@ export const FlowOptions = Type.Object(
     ),
     durable: optional(
       about(
-        "The results of its steps are stored, and a run that waits leaves its engine: it goes on where it was",
+        "The results of a run's steps are stored; a run that waits leaves its engine, and continues later with these results",
         Type.Boolean(),
       ),
     ),
@@ -135,7 +135,7 @@ export const FlowsQuery = Type.Object({
     minimum: 0,
     maximum: FLOW_RESULTS_MAX,
     default: 0,
-    description: "How many of the latest ended runs of each flow to tell in `results`",
+    description: "Number of the latest ended runs of each flow in `results`",
   }),
 });
 export type FlowsQuery = Static<typeof FlowsQuery>;

@@ -71,10 +71,10 @@ export const QueueReason = Type.Object(
     code: reason.code,
     object: reason.object,
     text: reason.text,
-    retries: about("They wait for their next attempt", Type.Boolean()),
+    retries: about("The runs wait for their next attempt", Type.Boolean()),
     count: Count,
-    since: about("Since when the first of them waits", Timestamp),
-    due: nullable(about("The first time that one of them waits for", Timestamp)),
+    since: about("When the first of these runs began to wait", Timestamp),
+    due: nullable(about("The earliest time at which one of these runs is due", Timestamp)),
   },
   { title: "QueueReason" },
 );
@@ -87,7 +87,7 @@ export const QueueEngine = Type.Object(
     source_dir: Type.String(),
     run_ids: Type.Array(Int64),
     idle: Type.Boolean(),
-    contact_secs: Type.Number({ description: "Seconds since it was last heard of" }),
+    contact_secs: Type.Number({ description: "Seconds since the last request of the engine" }),
   },
   { title: "QueueEngine" },
 );
@@ -114,10 +114,10 @@ export const RunExplanation = sent(
       state: StateSchema,
       reason: nullable(Type.Object(reason)),
       place: nullable(Count),
-      holders: Type.Array(ResourceHolder, { description: "Who holds the resource it waits for" }),
+      holders: Type.Array(ResourceHolder, { description: "The runs that hold the resource that this run waits for" }),
       blocked: nullable(
         about(
-          "Set while code of this run or of another one holds their engine, so that the others wait",
+          "Set while code of this run, or of another run in its engine, holds the engine",
           Type.Object({
             engine_id: Type.String(),
             since: Timestamp,

@@ -151,7 +151,7 @@ export const ScheduleRow = sent(
       paused_until: Type.Optional(nullable(about("End of a disable window", Timestamp))),
       source: Type.String({ description: "code, ui or mcp" }),
       code_key: Type.Optional(
-        nullable(about("Its key: in the code, where its place stands for a missing one, or of its PUT", Type.String())),
+        nullable(about("Key in the code (without one, the place in the list), or the key of the PUT", Type.String())),
       ),
       persist: Type.Boolean(),
       created_at: Timestamp,

@@ -90,7 +90,7 @@ export const ClockProblem = Type.Object(
 );
 export type ClockProblem = Static<typeof ClockProblem>;
 
-/** Answer of POST /api/clock/accept: the silent schedules and rules that continue from now. */
+/** Answer of POST /api/clock/accept: how many silent schedules and rules continue from now. */
 export const ClockAccepted = Type.Object({ schedules: Count, rules: Count }, { title: "ClockAccepted" });
 export type ClockAccepted = Static<typeof ClockAccepted>;
 

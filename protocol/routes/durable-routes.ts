@@ -26,7 +26,7 @@ export const DURABLE: readonly Route[] = [
   row(
     "POST /api/runs/{id}/waits",
     "armWaits",
-    "For engines: what a durable run is going to wait for, and the runs that it calls",
+    "For engines: arm waits of a durable run, and create the child runs that it calls",
     "ArmWaits",
     { 200: ArmedWaits, 404: ErrorBody, 409: TransitionRejected, 422: ErrorBody },
     { body: ArmWaitsBody },

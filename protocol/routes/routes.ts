@@ -86,8 +86,8 @@ const SERVER: readonly Route[] = [
     { auth: false },
   ),
   row("GET /api/server", "getServer", "The server process and its engines", "GetServer", { 200: ServerInfo }),
-  row("GET /api/queue", "getQueue", "What waits, for what, and who holds it", "GetQueue", { 200: Queue }),
-  row("GET /api/actors", "getActors", "The actors of the server and how they do", "GetActors", { 200: Type.Array(ActorInfo) }),
+  row("GET /api/queue", "getQueue", "The waiting runs, what each waits for, and which runs hold it", "GetQueue", { 200: Queue }),
+  row("GET /api/actors", "getActors", "The actors of the server and their figures", "GetActors", { 200: Type.Array(ActorInfo) }),
   row(
     "GET /metrics",
     "getMetrics",
@@ -100,7 +100,7 @@ const SERVER: readonly Route[] = [
   row(
     "GET /api/stats",
     "getStats",
-    "What ended lately, by flow and task, and how long it took",
+    "Runs and task runs that ended lately, by flow and task, with their durations",
     "read",
     { 200: Stats, ...BadQuery },
     { query: StatsQuery },
@@ -117,7 +117,7 @@ const SERVER: readonly Route[] = [
   row(
     "POST /api/clock/accept",
     "acceptClock",
-    "The clock of the server's machine is right: retention goes on, and what was silent goes on from now",
+    "Accept the machine's clock as right: retention continues, and silent schedules and rules continue from now",
     "AcceptClock",
     { 200: ClockAccepted },
   ),

@@ -110,7 +110,7 @@ export const SCHEDULES: readonly Route[] = [
     { 200: SkipResponse, ...NotFound, ...Invalid },
     { body: SkipBody },
   ),
-  row("DELETE /api/schedules/{sid}/skips/{fire}", "undoSkip", "Take the skip of a fire back", "UndoSkip", {
+  row("DELETE /api/schedules/{sid}/skips/{fire}", "undoSkip", "Undo the skip of a fire", "UndoSkip", {
     200: ScheduleRow,
     ...NotFound,
     ...Invalid,

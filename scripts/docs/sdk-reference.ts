@@ -179,11 +179,14 @@ function signature(items: readonly ApiItem[], entry: Entry): string {
   return text === "" || text.length > SIGNATURE_LENGTH_MAX ? "" : fenced(text);
 }
 
-function excerpt({ excerptTokens = [] }: ApiItem): string {
-  return excerptTokens
+/** The declaration, under the name that the package exports: `export { arraySchema as Array }` declares another one. */
+function excerpt({ kind, name, excerptTokens = [] }: ApiItem): string {
+  const declared = excerptTokens
     .map(({ text }) => text)
     .join("")
-    .replace(/^export (declare )?/, "")
+    .replace(/^export (declare )?/, "");
+  const renamed = kind === "Function" || kind === "Variable";
+  return (renamed ? declared.replace(/^((?:function |const )?)\w+(?=[:(<])/, `$1${name}`) : declared)
     .replaceAll("    ", "  ")
     .trim();
 }

@@ -101,8 +101,8 @@ export class Runs {
   }
 
   /**
-   * Creates up to 10,000 runs in one commit, in this order: all of them, or none if one is refused. With `partial`, the runs
-   * that can be created are, and each other entry of the result is its refusal.
+   * Creates up to 10,000 runs in one commit, in this order: all of them, or none if one is refused. With `partial`, every run
+   * that can be created is created, and the entry of each other run is its refusal.
    * @throws MillraceError 404 and 422 with `{error, index}` as body for a refused run; 422 for too many; 413 beyond 8 MiB
    */
   createMany(runs: readonly NewRun[], options?: CreateManyOptions & { partial?: false | undefined }): Promise<CreatedRun[]>;
@@ -140,8 +140,8 @@ export class Runs {
   }
 
   /**
-   * A new run with the parameters of an ended one. `from` says which results of a durable run it goes on with: "start", "failure",
-   * or the dynamic key of a task run. @throws MillraceError 404; 409 for a run that has not ended.
+   * A new run with the parameters of an ended one. `from` selects the results of a durable run that the new run keeps: "start",
+   * "failure", or the dynamic key of a task run. @throws MillraceError 404; 409 for a run that has not ended.
    */
   retry(id: number, options: CreateOptions & { from?: string | undefined } = {}): Promise<Run> {
     const body = options.from === undefined ? undefined : { from: options.from };
@@ -184,7 +184,10 @@ export class Runs {
     );
   }
 
-  /** Ends the sleep or the retry delay of a run now. @throws MillraceError 404; 409 for a run that does not wait so. */
+  /**
+   * Ends the sleep or the retry delay of a run now. @throws MillraceError 404; 409 for a run that neither sleeps nor waits for
+   * a retry.
+   */
   wake(id: number): Promise<Run> {
     return this.#http.json<Run>("POST", `/api/runs/${id}/wake`);
   }

@@ -32,8 +32,9 @@ export class Schedules {
   }
 
   /**
-   * Creates the schedule of a flow with this key, or makes it what `schedule` says; it keeps its id, skips and pause. The same again
-   * changes nothing. @throws MillraceError 404; 422 for an invalid expression, rule, zone or parameters.
+   * Creates the schedule of a flow with this key, or replaces it by `schedule`; a replaced schedule keeps its id, skips and
+   * pause. Putting the same schedule again changes nothing. @throws MillraceError 404; 422 for an invalid expression, rule,
+   * zone or parameters.
    */
   put(flowId: number, key: string, schedule: ScheduleBody): Promise<ScheduleRow> {
     const path = `/api/flows/${flowId}/schedules/${encodeURIComponent(key)}`;

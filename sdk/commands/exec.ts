@@ -44,10 +44,10 @@ export interface CommandResult {
 const CODE_MAX = 255;
 
 /**
- * Runs a program and waits for its end. No shell takes part: each argument reaches the program as it is. The lines of its output
- * are in the log of the run as they come. When the run or the task is stopped, the program ends with all processes it started:
- * SIGTERM, and SIGKILL after 3 s.
- * @throws CommandError if it cannot be started, or ends otherwise than with a code of `ok`
+ * Runs a program and waits for its end. No shell takes part: each argument reaches the program as it is. Lines of its output go
+ * to the log of the run at once. When the run or the task is stopped, the program ends with all processes it started: SIGTERM,
+ * and SIGKILL after 3 s.
+ * @throws CommandError if it cannot be started, or ends by a signal or with a code that `ok` does not allow
  */
 export async function exec(
   file: string,

@@ -11,7 +11,7 @@ type ShellTemplate = (strings: TemplateStringsArray, ...values: ShellValue[]) =>
 
 /**
  * Runs a shell command: sh`gzip -k ${path}`. Each value is quoted as one word, a list as one word for each entry, so that no
- * value can change the command. Options come before: sh({ cwd: "/data" })`ls`. Everything else is as with exec().
+ * value can change the command. Options come before the template: sh({ cwd: "/data" })`ls`. Everything else is as with exec().
  */
 export interface Shell extends ShellTemplate {
   (options: ShellOptions): ShellTemplate;

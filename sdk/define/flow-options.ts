@@ -36,8 +36,9 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   /** Higher runs first; a negative priority also lowers the engine's process priority on Unix. Default 0. */
   priority?: number;
   /**
-   * The results of the tasks of a run are stored, and a run that goes on after a wait, a crash or a retry finds them: its function
-   * begins again from the top, and completed tasks are not called again. Needed by waits that outlast an engine. Default false.
+   * Stores the results of the tasks of a run. When the run continues after a wait, a crash or a retry, its function is called
+   * from the top again, and completed tasks return their stored results. Needed for waits in which the run leaves its engine.
+   * Default false.
    */
   durable?: boolean;
   /** Gives each run an engine process of its own. */

@@ -29,13 +29,13 @@ export interface TaskOptions<Args extends readonly unknown[]> extends RetryOptio
   output?: Target | ((...args: Args) => Target);
   hooks?: TaskHooks;
   /**
-   * In a durable flow: what a call is recognised by when the flow begins again, instead of its arguments; once per key and run
-   * the task is called. Needed for arguments that are not plain data.
+   * In a durable flow: identifies a call when the flow begins again, instead of its arguments; the task is called once per key
+   * and run. Needed for arguments that are not plain data.
    */
   key?: string | ((...args: Args) => string);
   /**
-   * In a durable flow: what happens when a call differs from the stored ones of its place. "run" (default) calls the task and
-   * logs a warning, "fail" fails the call.
+   * In a durable flow: what happens when a call has no stored result, but another call of the task has one that was not asked
+   * for. "run" (default) calls the task and logs a warning, "fail" fails the call.
    */
   onChange?: "run" | "fail";
 }

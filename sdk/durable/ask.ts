@@ -10,7 +10,7 @@ import { WaitTimeout } from "./wait-errors.ts";
 export interface InputOptions<Default = never> extends DurableWaitOptions {
   /** How long to wait for the answer. Default: for ever. */
   timeout?: Duration;
-  /** The value once the timeout has passed. Without it WaitTimeout is thrown. */
+  /** The answer once the timeout has passed; without a default, WaitTimeout is thrown. */
   default?: Default;
 }
 

@@ -5,21 +5,21 @@ import { WaitTimeout } from "./wait-errors.ts";
 
 /** Options of `callback`. */
 export interface CallbackOptions extends DurableWaitOptions {
-  /** How long the URL may be called, from now; past it, result() throws WaitTimeout. Default: for ever. */
+  /** How long the URL can be called; after that time result() throws WaitTimeout. Default: for ever. */
   timeout?: Duration;
 }
 
 /** A URL that answers a wait once, without the server's token. */
 export interface Callback<Result = unknown> {
-  /** The same one whenever the flow begins again. */
+  /** The URL stays the same when the flow begins again. */
   readonly url: string;
   /** The JSON that was sent to the URL. @throws WaitTimeout */
   result(): Promise<Result>;
 }
 
 /**
- * Makes a URL for an answer: `POST` to it with JSON of at most 64,000 bytes settles the wait. It can be called once, by whoever
- * knows it.
+ * Makes a URL for an answer: `POST` to it with JSON of at most 64,000 bytes settles the wait. Anyone who knows the URL can call
+ * it, but only once.
  * @throws Error outside a durable flow's function, and in a script without a server
  */
 export async function callback<Result = unknown>(options: CallbackOptions = {}): Promise<Callback<Result>> {

@@ -26,7 +26,7 @@ export interface ChildRun<Result> {
 
 /** A child run that `child` describes; one of its methods starts it. */
 export interface Child<Result> {
-  /** Creates the run, at most once for its identity. */
+  /** Creates the run; a call that is recognised as an earlier one creates no second run. */
   start(): Promise<ChildRun<Result>>;
   /** Creates the run and waits for its result. @throws ChildFailed for every end but Completed */
   run(): Promise<Result>;
@@ -46,8 +46,9 @@ export function child<Given extends [parameters?: object], Result>(
 }
 
 /**
- * Runs a flow once for each of these parameters; resolves to the results in their order. `concurrency` bounds the children. With
- * `settle: true` every child is awaited, and the results are those of `Promise.allSettled`; by default the first failure rejects.
+ * Runs a flow once for each of these parameters; resolves to the results in the order of the parameters. `concurrency` bounds
+ * the children. With `settle: true` every child is awaited, and the results are those of `Promise.allSettled`; by default the
+ * first failure rejects.
  */
 export async function childMap<Given extends [parameters?: object], Result, Settle extends boolean = false>(
   flow: (...parameters: Given) => Promise<Result>,

@@ -12,7 +12,10 @@ import { isParked, never, Parked } from "./suspension.ts";
 /** How long nothing may happen in a run that only waits before it leaves its engine: code between two steps may go on. */
 const QUIET_MS = 20;
 
-/** The same in multiples of the time that reading what is stored took: of many children, several may end while the run is here. */
+/**
+ * The same delay, as a multiple of the time that reading the stored steps and waits took: if many children are under way,
+ * several may end while the run is still in its engine.
+ */
 const QUIET_PER_LOAD = 4;
 const QUIET_MS_MAX = 1_000;
 
@@ -70,7 +73,10 @@ export class DurableRun {
     return this.#parked;
   }
 
-  /** Reads what is stored of the run. An attempt after another one of this engine finds what that one has added. */
+  /**
+   * Reads the stored steps and waits of the run. An attempt that follows another one in this engine finds what the earlier
+   * attempt has added.
+   */
   async load(): Promise<void> {
     const { facts, attempt } = this.#port;
     const fromMs = performance.now();
@@ -110,7 +116,7 @@ export class DurableRun {
     return await this.#whileHere(this.#waits.outcome(wait, hold));
   }
 
-  /** Waits within the engine, and stores that as a step, so that the flow does not wait again when it begins again. */
+  /** Waits within the engine, and stores the wait as a step, so that a flow that begins again does not repeat it. */
   async waitHere(seconds: number, call: { identity: string; place: string; name: string }): Promise<void> {
     const step = { ...call, onChange: "run" as const };
     if ((await this.steps.find(step)) !== null) return;

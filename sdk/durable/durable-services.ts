@@ -1,10 +1,10 @@
-/** What a durable run asks of its server. */
+/** The requests of a durable run to its server. */
 import type { ChildWait, NewWait, Step, Wait } from "#protocol/records/durable";
 
 export interface DurableServices {
   /** The stored steps that the run can see; large results are left out. */
   steps(): Promise<Step[]>;
-  /** One of them with its result. */
+  /** A stored step with its result. */
   step(identity: string): Promise<Step>;
   /** The waits of the run with a larger id. */
   waits(after: number): Promise<Wait[]>;
@@ -35,6 +35,6 @@ export interface DurableFacts {
   waits: number;
   /** Waits up to this length stay in the engine. */
   parkAfterSecs: number;
-  /** Under which the engine holds the run. */
+  /** The lease under which the engine holds the run. */
   lease: number;
 }

@@ -5,11 +5,11 @@ import type { Clock } from "../execution/clock.ts";
 import type { DurableServices } from "./durable-services.ts";
 import type { ReplayOrder } from "./replay-order.ts";
 
-/** Delays between two looks at the open waits while the run stays in its engine. */
+/** Delays between two reads of the open waits while the run stays in its engine. */
 const LOOK_MS_FIRST = 250;
 const LOOK_MS_MAX = 2_000;
 
-/** The server settles a wait at its due time; the engine looks this much later. */
+/** The server settles a wait at its due time; the engine reads the outcome this much later. */
 const DUE_MARGIN_MS = 30;
 
 /** A wait whose outcome the flow waits for. */
@@ -160,7 +160,7 @@ export class OpenWaits {
     }
   }
 
-  /** Looks at the open waits later, and at once when one is due. */
+  /** Reads the open waits later, and at once when a wait is due. */
   #lookSoon(): void {
     if (this.#closed || this.#looking || this.#open.size === 0) return;
     this.#look?.();

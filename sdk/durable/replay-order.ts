@@ -1,8 +1,8 @@
-/** The order in which an attempt finds what is stored. */
+/** The order in which an attempt gets the stored outcomes. */
 
 interface Waiting {
   atUs: number;
-  /** Read before it is its turn; others that are later wait for it. */
+  /** Resolves when the outcome has been read; later outcomes wait for it. */
   ready: Promise<unknown>;
   turn(): void;
 }

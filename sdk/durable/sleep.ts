@@ -10,9 +10,10 @@ import { type DurableWaitOptions, insideTask, needsDurable, waitCall, waitIdenti
 const DATE_MS_MAX = 8.64e15;
 
 /**
- * Waits: seconds, or text such as "3d". In a durable flow a run that only waits leaves its engine, over restarts too, and goes
- * on when the time has passed. In other flows, and inside a task, up to 5 s.
- * @throws Error for a longer sleep there; RangeError for a duration that is none
+ * Waits for a number of seconds, or a text such as "3d". In a durable flow a run that only waits leaves its engine, and
+ * continues when the time has passed, also after restarts of the server. In other flows, and inside a task, a sleep may last up
+ * to 5 s.
+ * @throws Error for a longer sleep there; RangeError for an invalid duration
  */
 export async function sleep(duration: Duration, options: DurableWaitOptions = {}): Promise<void> {
   const seconds = parseDuration(duration);
@@ -33,8 +34,8 @@ export async function sleep(duration: Duration, options: DurableWaitOptions = {}
 }
 
 /**
- * Waits until a time, as sleep() does; not at all for one that has passed. When the flow begins again, the n-th call waits for
- * the time that it was first called with, whatever is asked for then.
+ * Waits until a time, as sleep() does; a time that has passed needs no wait. When the flow begins again, the n-th call keeps
+ * the time that it was first called with, even if it is called with another time now.
  * @throws Error outside a durable flow's function for a time that is further away than 5 s
  */
 export async function sleepUntil(date: Date, options: DurableWaitOptions = {}): Promise<void> {

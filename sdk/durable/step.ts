@@ -6,13 +6,14 @@ import type { TaskRun } from "../execution/task-run.ts";
 export interface StepOptions
   extends RetryOptions,
     Pick<TaskOptions<[]>, "timeout" | "resources" | "cache" | "hooks" | "onChange"> {
-  /** What the step is recognised by when the flow begins again. Default: its name, and its order among steps of that name. */
+  /** Identifies the step when the flow begins again. Default: its name, and its order among steps of that name. */
   key?: string;
 }
 
 /**
- * A task in place: in a durable flow the result of the function is stored, and a run that goes on later finds it there. What a
- * flow does to the world outside, and what may differ when it is done again, belongs into a step.
+ * A task that is defined where it is called. In a durable flow the result of the function is stored, and a run that continues
+ * later takes the stored result. Put effects on the outside world, and everything that may give another result the next time,
+ * into a step.
  */
 export function step<Result>(name: string, fn: () => Result, options: StepOptions = {}): TaskRun<Awaited<Result>> {
   return task<[], Result>(name, options, fn)();

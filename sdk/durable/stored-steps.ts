@@ -1,4 +1,4 @@
-/** The steps of one attempt of a durable run: what is stored of them, and what the attempt adds. */
+/** The steps of one attempt of a durable run: those that are stored, and those that the attempt adds. */
 import { STEP_BYTES_MAX, STEP_INLINE_BYTES_MAX } from "#protocol/limits";
 import type { Step } from "#protocol/records/durable";
 import { describeFailure } from "../execution/failure.ts";
@@ -18,7 +18,7 @@ export type StorableResult = Pick<StepReported, "value" | "file">;
 /** The step that a task calls. */
 export interface StepCall extends CallIdentity {
   name: string;
-  /** What happens if the call is not stored and another call at this place is. */
+  /** What happens if this call has no stored result but another call at this place has. */
   onChange: "run" | "fail";
 }
 
@@ -33,7 +33,7 @@ export interface StepsPort {
   warn(text: string): void;
 }
 
-/** Thrown for a step that differs from the stored ones, where the task has `onChange: "fail"`. */
+/** Thrown for a call without a stored result where other calls of the task are stored, if the task has `onChange: "fail"`. */
 export class StepChangedError extends Error {
   override readonly name = "StepChangedError";
 }

@@ -1,6 +1,9 @@
 /** When the code of a durable run is left: the reason of its aborted signal, and promises of code that is left. */
 
-/** The run leaves its engine until a wait has settled. Its code is not told: the promises that it waits for stay open. */
+/**
+ * The run leaves its engine until a wait has settled. The code of the flow gets no error: the promises that it waits for stay
+ * open.
+ */
 export class Parked extends Error {
   override readonly name = "Parked";
 }

@@ -5,7 +5,7 @@ import { type Caller, type CallIdentity, keyedCall, numberedCall } from "./ident
 
 /** Options of every wait of a durable flow. */
 export interface DurableWaitOptions {
-  /** What the wait is recognised by when the flow begins again. Default: its arguments, and its order among equal waits. */
+  /** Identifies the wait when the flow begins again. Default: its arguments, and its order among equal waits. */
   key?: string;
   /** The run keeps the resources of its flow while it waits outside its engine. Default false. */
   hold?: boolean;

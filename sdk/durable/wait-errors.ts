@@ -1,11 +1,11 @@
 /** How waits of a durable run fail. */
 
-/** A wait has ended without what was waited for. */
+/** A wait was ended by its timeout. */
 export class WaitTimeout extends Error {
   override readonly name = "WaitTimeout";
   /** What was waited for: `event "paid"`. */
   readonly waitedFor: string;
-  /** How long, in seconds. */
+  /** The timeout, in seconds. */
   readonly seconds: number;
 
   constructor(waitedFor: string, seconds: number) {
@@ -20,7 +20,7 @@ export class ChildFailed extends Error {
   override readonly name = "ChildFailed";
   /** The child's run, the newest one if it was run again. */
   readonly runId: number;
-  /** Its last state: Failed, TimedOut, Cancelled, Crashed, Skipped; Deleted if it no longer exists. */
+  /** The last state of the child: Failed, TimedOut, Cancelled, Crashed, Skipped; Deleted if it no longer exists. */
   readonly state: string;
   /** The message of that state. */
   readonly stateMessage: string | null;

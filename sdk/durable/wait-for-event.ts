@@ -7,7 +7,7 @@ import { WaitTimeout } from "./wait-errors.ts";
 export interface EventWaitOptions extends DurableWaitOptions {
   /** Values by dotted path of the event, all of which must be equal: `{ "payload.order": 7 }`. */
   where?: Readonly<Record<string, unknown>>;
-  /** How long to wait; past it, WaitTimeout is thrown. Default: for ever. */
+  /** How long to wait; then WaitTimeout is thrown. Default: for ever. */
   timeout?: Duration;
 }
 
@@ -23,8 +23,9 @@ export interface AwaitedEvent {
 }
 
 /**
- * Waits for an event of this name, which emit(), POST /api/events or the server itself records. Events since the run has begun
- * count, also those before this call; each settles at most one wait of the run, the oldest first.
+ * Waits for an event of this name, which emit(), POST /api/events or the server itself records. All events since the beginning
+ * of the run count, also those before this call. Each event settles at most one wait of the run, and the oldest matching event
+ * is taken first.
  * @throws WaitTimeout; Error outside a durable flow's function
  */
 export async function waitForEvent(name: string, options: EventWaitOptions = {}): Promise<AwaitedEvent> {

@@ -3,13 +3,13 @@ import type { Millrace } from "../client/index.ts";
 
 /** Options of `start`, `startMany` and `runAndWait` of a flow. */
 export interface StartOptions {
-  /** Of the run; generated when left out. Not for startMany. */
+  /** Name of the run; generated when left out. Not for startMany. */
   name?: string;
   /** In addition to those of the flow. */
   tags?: readonly string[];
   /**
-   * Two starts with one key create one run (for 24 hours). In a durable flow the key names the child instead. Give one where the
-   * code may run again, as after a crash.
+   * Two starts with one key create one run (for 24 hours). In a durable flow the key identifies the child instead. Pass a key
+   * where the code may run again, as after a crash.
    */
   idempotencyKey?: string;
   /** Ends the request and the wait, not the run. */

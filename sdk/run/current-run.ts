@@ -16,13 +16,19 @@ export interface CurrentRun {
    * reruns and retries of the run keep it.
    */
   readonly fireTime: Date | null;
-  /** The schedule that created the run or the run that it repeats; its key is null where it has none, or was deleted. */
+  /**
+   * The schedule that created this run, or the run that this run repeats; `key` is null if the schedule has none or was
+   * deleted.
+   */
   readonly schedule: { readonly id: number; readonly key: string | null } | null;
   /** "client", "schedule", "catchup", "rule:7", "backfill:7", "run:7", "crash:7", "retry:7", "mcp:NAME", or a text of the client. */
   readonly createdBy: string;
   /** Tags of the run, those of its flow included. */
   readonly tags: readonly string[];
-  /** Of durable runs and of children: the id of the first run of the chain of crash reruns, which all of them share; else null. */
+  /**
+   * For durable runs and children: the id of the first run in the chain of crash reruns, the same for all runs of the chain;
+   * null for other runs.
+   */
   readonly lineage: number | null;
   /** Aborts when the run is cancelled or its time limit passes; inside a task, also with that task run. */
   readonly signal: AbortSignal;

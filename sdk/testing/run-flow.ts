@@ -32,9 +32,9 @@ export interface RunFlowOptions {
   name?: string;
   /** The fire of a schedule that the run is for: `run.fireTime`. */
   fireTime?: Date;
-  /** `run.schedule`. Default: none, with `fireTime` one without a key. */
+  /** `run.schedule`. Default: none; if `fireTime` is set, a schedule without a key. */
   schedule?: { id?: number; key?: string | null };
-  /** `run.createdBy`. Default "client", with `fireTime` "schedule". */
+  /** `run.createdBy`. Default "client"; if `fireTime` is set, "schedule". */
   createdBy?: string;
   /** Tags in addition to those of the flow. */
   tags?: readonly string[];

@@ -108,21 +108,21 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     key: "max_running",
     check: integer(1),
     about:
-      "Runs that all engines execute at one time, at most, whatever their flow: a cap over what the runs call, which `max_engines` is not, because an engine executes many runs",
+      "Runs that all engines execute at one time, at most, whatever their flow. This protects what the runs call; `max_engines` does not, because one engine executes many runs",
     standard: "no cap",
   },
   parkAfterSecs: {
     key: "park_after_secs",
     check: amount,
     about:
-      "Waits of durable runs and retry delays that are longer leave the engine: the run goes on in any engine when its wait is over",
+      "Waits of durable runs and retry delays that are longer leave the engine: the run continues in any engine when its wait is over",
     standard: "5",
   },
   engineGrowthMb: {
     key: "engine_growth_mb",
     check: integer(0),
     about:
-      "An engine process is replaced when its flows hold so many MB more after a garbage collection than after its first runs; 0: never",
+      "An engine process is replaced when its flows hold this many MB more after a garbage collection than after its first runs; 0: never",
     standard: "256",
   },
   maxExternalEngines: {
@@ -154,7 +154,7 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     key: "drain_secs",
     check: amount,
     about:
-      "Seconds that a stop waits for the runs under way, while no run is created or handed out. Without it they go on in their engines and report to the next server, which is not possible in a container that ends",
+      "Seconds that a stop waits for the runs under way, while no run is created or handed out. With 0 the runs continue in their engines and report to the next server, which is not possible in a container that ends",
     standard: "0",
   },
   crashRerunDelaySecs: {

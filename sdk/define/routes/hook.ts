@@ -12,7 +12,10 @@ const SECRET_MS = 5_000;
 
 /** The second argument of a hook's function, beside the payload. */
 export interface HookContext<Parameters = Record<string, string>> extends RouteContext<Parameters> {
-  /** The sender's id of the delivery, or a digest of what the sender signed if it sends none. Repeats have the same. */
+  /**
+   * The sender's id of the delivery, or a digest of what the sender signed if it sends none. A repeated delivery has the same
+   * id.
+   */
   id: string;
   /** Headers of the delivery: `headers.get("x-github-event")` is the kind of an event of GitHub. */
   headers: Headers;
@@ -21,8 +24,8 @@ export interface HookContext<Parameters = Record<string, string>> extends RouteC
 }
 
 /**
- * Handles one verified delivery. The payload is the parsed JSON; of a form an object of its fields, or its field `payload` as
- * JSON; otherwise text. What the function returns is answered as by the handler of a route.
+ * Handles one verified delivery. The payload is the parsed JSON; for a form, an object of its fields, or the JSON of its field
+ * `payload`; for any other body, the text. What the function returns is answered as by the handler of a route.
  */
 export type HookFunction<Payload = unknown, Parameters = Record<string, string>> = (
   payload: Payload,

@@ -34,7 +34,7 @@ export interface RuleOptions {
   cooldown?: Duration;
   /** Default 60; 0 for no limit. */
   maxPerMinute?: number;
-  /** Also act on events of runs that the rule created. */
+  /** Act also on events of runs that the rule created. */
   allowSelf?: boolean;
   /** Default: the base name of the served directory. */
   project?: string;
