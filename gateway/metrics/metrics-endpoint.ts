@@ -103,7 +103,7 @@ export class MetricsEndpoint implements Endpoint {
     }
     const { mean, max } = this.#loop;
     this.#loop.reset();
-    // Node records the time between two samples; what is beyond the wanted time is the delay.
+    // Node records the time between two samples; the delay is what exceeds the wanted time.
     const delay = (ns: number): number => Math.max(0, ns / 1e9 - LOOP_SAMPLE_MS / 1e3);
     return Number.isNaN(mean) ? { mean: 0, max: 0 } : { mean: delay(mean), max: delay(max) };
   }

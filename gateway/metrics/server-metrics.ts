@@ -36,7 +36,7 @@ const ACTOR_STATES = ["starting", "running", "stopping", "stopped", "crashed"] a
 
 export class ServerMetrics {
   readonly #collection = new Registry<PrometheusContentType | OpenMetricsContentType>();
-  /** Of the last scrape, by form: true for OpenMetrics. */
+  /** The answers of the last scrape by form: true for OpenMetrics. */
   readonly #texts = new Map<boolean, Promise<MetricsText>>();
   #rendered: Promise<unknown> = Promise.resolve();
   readonly #runs = this.#gauge("runs", "Stored runs by flow and state", ["project", "flow", "state"]);

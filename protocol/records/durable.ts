@@ -1,10 +1,10 @@
 /**
- * Durable runs: what an engine stores of the steps of a run, what a run waits for while no engine holds it, and what is left of
- * both when the run goes on. An addition of Millrace; engines that do not know it never notice.
+ * Durable runs: the steps of a run that its engine stores, the waits of a run while no engine holds it, and what an engine gets
+ * of both when the run continues. An addition of Millrace; engines that do not use it are not affected.
  *
- * Steps and waits belong to a lineage: the first run of a chain of crash reruns, whose id is `lineage_id` of all of them. Within
- * a lineage each has an identity, which the engine computes: the same call of the flow has the same identity whenever the flow
- * begins again.
+ * Steps and waits belong to a lineage: a run and its crash reruns, all of which have the id of the first run as `lineage_id`.
+ * Within a lineage each step and each wait has an identity, which the engine computes: the same call of the flow has the same
+ * identity whenever the flow begins again.
  */
 import Type, { type Static } from "typebox";
 import {
@@ -49,7 +49,10 @@ export const Identity = Type.String({
   ...HEX_128,
   description: "Of a step or wait within its lineage: callers, name, key or arguments, and the number among equal calls",
 });
-/** The same without key, arguments and number: two steps of one place with different identities are calls with other arguments. */
+/**
+ * The identity without key, arguments and number: two steps of one place with different identities are calls with different
+ * arguments.
+ */
 const Place = Type.String({ ...HEX_128, description: "Callers and name: what remains of the identity when arguments change" });
 
 /** A result beyond STEP_INLINE_BYTES_MAX: a file of the home, by its content. */
@@ -79,7 +82,7 @@ export const StepReport = Type.Object({
 });
 export type StepReport = Static<typeof StepReport>;
 
-/** What a run goes on with after a park; the engine writes and reads it. */
+/** What a run continues with after a park; the engine writes and reads it. */
 export const ParkProgress = Type.Object({
   attempt: Count,
   times: Type.Array(Type.Array(nullable(Int64), { maxItems: PROGRESS_BYTES_MAX }), { maxItems: PROGRESS_BYTES_MAX }),
@@ -89,8 +92,8 @@ export type ParkProgress = Static<typeof ParkProgress>;
 
 /**
  * Event of a report: the run leaves its engine until the first of these waits settles, or until `wake_at`. Its state becomes
- * Scheduled with the name Sleeping, AwaitingEvent, AwaitingChild or AwaitingRetry, or Paused, as the waits say. If one of the waits has
- * settled, the run is queued at once. Like a move, a park under a lease that is over changes nothing.
+ * Scheduled with the name Sleeping, AwaitingEvent, AwaitingChild or AwaitingRetry, or Paused, depending on the waits. If one of
+ * the waits has settled, the run is queued at once. Like a move, a park under a lease that is over changes nothing.
  */
 export const ParkReport = Type.Object({
   kind: Type.Literal("park"),
@@ -187,8 +190,8 @@ export const NewWait = Type.Union([SleepWait, EventWait, CallbackWait, InputWait
 export type NewWait = Static<typeof NewWait>;
 
 /**
- * Body of POST /api/runs/{id}/waits: arms waits for a run that an engine holds, all or none. A wait whose identity is armed already stays as it
- * is. A child is created with its wait, at most once for an identity.
+ * Body of POST /api/runs/{id}/waits: arms waits for a run that an engine holds, all or none. A wait whose identity is armed
+ * already stays unchanged. A child is created with its wait, at most once for an identity.
  */
 export const ArmWaitsBody = Type.Object(
   { lease: Int64, waits: Type.Array(NewWait, { minItems: 1, maxItems: WAITS_MAX }) },

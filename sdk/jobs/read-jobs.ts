@@ -57,7 +57,7 @@ function readJob(text: string, name: string, table: unknown, found: ReadJobs): v
   if (found.problems.length === before) found.jobs.set(name, table as unknown as Job);
 }
 
-/** A date is the text that it is written as. */
+/** A date of TOML is taken as the text in which it is written. */
 function withoutDates(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (!isTable(value)) return value;
