@@ -66,6 +66,11 @@ export const DURABLE_FEATURES = [
 
 export type DurableFeature = (typeof DURABLE_FEATURES)[number];
 
+const PARTS = ["cells", "operations", "faults", "exchanges", "durable", "answers"] as const;
+
+/** What coverage is once it has come from another thread. */
+export type CoverageCounts = Pick<Coverage, (typeof PARTS)[number]>;
+
 export class Coverage {
   readonly cells: Counts = new Map();
   readonly operations: Counts = new Map();
@@ -98,8 +103,8 @@ export class Coverage {
     count(this.answers, `${kind} ${status}`);
   }
 
-  add(other: Coverage): void {
-    for (const part of ["cells", "operations", "faults", "exchanges", "durable", "answers"] as const) {
+  add(other: CoverageCounts): void {
+    for (const part of PARTS) {
       for (const [key, times] of other[part]) count(this[part], key, times);
     }
   }
@@ -148,13 +153,7 @@ export class Coverage {
   }
 
   toJSON(): unknown {
-    const { cells, operations, faults, exchanges, durable, answers } = this;
-    return Object.fromEntries(
-      Object.entries({ cells, operations, faults, exchanges, durable, answers }).map(([key, counts]) => [
-        key,
-        Object.fromEntries(counts),
-      ]),
-    );
+    return Object.fromEntries(PARTS.map((part) => [part, Object.fromEntries(this[part])]));
   }
 }
 

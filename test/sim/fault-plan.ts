@@ -23,6 +23,7 @@ export const FAULTS = [
   "store-writer throws and core ends after commit",
   /** A whole thread ends; part of what it sent still arrives. */
   "core thread ends",
+  "core thread ends while a backfill is cancelled",
   "writer thread ends",
   /** Everything in memory is lost, the store remains. */
   "process restarts",
@@ -34,6 +35,8 @@ export const FAULTS = [
   "request is sent twice",
   "engine process ends",
   "engine with most runs ends",
+  /** Another process takes the name of the engine, while a request of the former one is still under way. */
+  "engine is replaced at once",
   "engine is silent",
   "clock steps 5 s forward",
   "clock steps 5 s back",
@@ -54,6 +57,7 @@ const OFTEN: ReadonlySet<Fault> = new Set<Fault>([
   "request is sent twice",
   "engine process ends",
   "engine with most runs ends",
+  "engine is replaced at once",
   "engine is silent",
   "link stalls",
   "rules throws",
@@ -61,6 +65,9 @@ const OFTEN: ReadonlySet<Fault> = new Set<Fault>([
   "outbound throws",
   "reading fails",
 ]);
+
+/** Faults that wait for a rare opportunity, from the start on. */
+const AWAITED: ReadonlySet<Fault> = new Set<Fault>(["core thread ends while a backfill is cancelled"]);
 
 export interface PlannedFault {
   fault: Fault;
@@ -74,7 +81,8 @@ export function planFaults(random: Random, messages: number): PlannedFault[] {
   for (const fault of FAULTS) {
     if (!random.chance(2 / 3)) continue;
     const times = OFTEN.has(fault) ? random.between(2, 10) : random.between(1, 3);
-    for (let time = 0; time < times; time += 1) planned.push({ fault, at: random.below(Math.ceil(messages * 0.9)) });
+    const lastAt = AWAITED.has(fault) ? 1 : Math.ceil(messages * 0.9);
+    for (let time = 0; time < times; time += 1) planned.push({ fault, at: random.below(lastAt) });
   }
   return planned.sort((a, b) => a.at - b.at);
 }

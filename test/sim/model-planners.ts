@@ -14,6 +14,8 @@ const SCHEDULES_MAX = 5;
 const BACKFILL_VALUES_MAX = 24;
 /** Many backfills are cancelled right after their creation; later cancels hit half-done ones. */
 const REGRET_CHANCE = 0.5;
+/** Often a large backfill comes early. */
+const FULL_CHANCE = 0.6;
 const CATCHUPS = ["skip", "latest", "all"] as const;
 const ZONES = ["UTC", "Europe/Berlin", "Australia/Lord_Howe"];
 
@@ -36,10 +38,13 @@ const WEIGHTS = {
   accept: 0.5,
 };
 
-/** Sometimes a schedule is left alone for a while after the faults, so that only the clock decides its fires. */
+/**
+ * Sometimes schedules, one of which fires soon, are left alone for a while after the faults, so that only the clock
+ * decides their fires.
+ */
 const WATCH_CHANCE = 0.25;
-/** Longer than the checker's patience. */
-const WATCH_US = 25 * SECOND_US;
+/** Longer than the time to its fire, the checker's patience and the time between two of its looks. */
+const WATCH_US = 45 * SECOND_US;
 
 export interface PlannerPorts {
   time: SimulatedTime;
@@ -66,13 +71,16 @@ export class ModelPlanners {
     const { time, random } = this.#ports;
     const act = (): void => {
       if (this.#ports.calm()) {
-        time.after(random.chance(WATCH_CHANCE) ? WATCH_US : 0, () => this.#tidyUp());
-        return;
+        const isWatched = random.chance(WATCH_CHANCE);
+        const watched = { kind: "interval", interval: 3600, anchor: time.nowUs() + 2 * SECOND_US, timezone: "UTC" };
+        if (isWatched) this.#ask("CreateSchedule", this.#someFlow(), watched);
+        return void time.after(isWatched ? WATCH_US : 0, () => this.#tidyUp());
       }
       this.#act();
       time.after(random.delayUs(this.#meanPauseUs), act);
     };
     time.after(0, act);
+    if (random.chance(FULL_CHANCE)) time.after(random.between(0, 2 * SECOND_US), () => this.#backfill(BACKFILL_VALUES_MAX));
   }
 
   /** Accepts the clock, as a person who has seen the warning. */
@@ -136,7 +144,7 @@ export class ModelPlanners {
       case "undo":
         return this.#ask("UndoSkip", id, { fire: random.pick([...skips, nextFire ?? 0]) });
       case "backfill":
-        return this.#backfill();
+        return this.#backfill(random.between(1, BACKFILL_VALUES_MAX));
       case "cancel":
         return this.#ask("CancelBackfill", this.#someBackfill(), null);
       case "prefilter":
@@ -184,9 +192,8 @@ export class ModelPlanners {
     ]);
   }
 
-  #backfill(): void {
+  #backfill(days: number): void {
     const { random } = this.#ports;
-    const days = random.between(1, BACKFILL_VALUES_MAX);
     const body = {
       parameter: "day",
       start: "2026-01-01",

@@ -5,7 +5,6 @@
 import type { EngineKeyFields } from "#actors/core/state/engine";
 import type { DispatchSettings } from "#actors/core/state/live-state";
 import { GATEWAY, RECORDS, STORE_WRITER } from "#actors/names";
-import { RuleIndex } from "#actors/rule-engine/reactions/matching";
 import type { DeliveryRequest } from "#actors/rule-engine/rule-messages";
 import { isTerminal } from "#protocol/records/state";
 import type { Committed, FeedMessage } from "#protocol/wire/feed";
@@ -22,7 +21,7 @@ import { DurableWaitsChecker } from "./checkers/durable-waits.ts";
 import { ExchangesChecker } from "./checkers/exchanges.ts";
 import { ExclusiveChecker } from "./checkers/exclusive.ts";
 import { ExpectationsChecker } from "./checkers/expectations.ts";
-import { type CommittedRun, History } from "./checkers/history.ts";
+import { type CommittedBackfill, type CommittedRun, History } from "./checkers/history.ts";
 import { HoldingChecker } from "./checkers/holding.ts";
 import { MovesChecker } from "./checkers/moves.ts";
 import { NumberingChecker } from "./checkers/numbering.ts";
@@ -36,7 +35,7 @@ import { RulesChecker } from "./checkers/rules.ts";
 import { ScheduleChecker } from "./checkers/schedules.ts";
 import { StoreChecker } from "./checkers/store.ts";
 import { VisibilityChecker } from "./checkers/visibility.ts";
-import { Coverage, type DurableFeature } from "./coverage.ts";
+import { Coverage, type CoverageCounts, type DurableFeature } from "./coverage.ts";
 import type { CoursePorts } from "./durable-course.ts";
 import type { EngineProcess, EngineTraits } from "./engine-process.ts";
 import { type Fault, type PlannedFault, planFaults } from "./fault-plan.ts";
@@ -51,6 +50,7 @@ import { ModelRuleMakers } from "./model-rule-makers.ts";
 import { ModelSlotEngine } from "./model-slot-engine.ts";
 import type { Mutation } from "./mutation-tools.ts";
 import { openWaitsOf, seenByPeople } from "./people-ports.ts";
+import { poisonEvents } from "./poisoned-events.ts";
 import { Random } from "./random.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import { type Choice, SimulatedServer, type Surroundings, THROWING } from "./simulated-server.ts";
@@ -67,6 +67,8 @@ const LOOK_EVERY = 60;
 const REST_US = 600_000_000;
 /** Interval of the checks whether everything has ended. */
 const REST_LOOK_US = 2_000_000;
+/** Every so many of these, the store is looked at too, although there may have been no commit. */
+const LOOK_EVERY_RESTS = 5;
 /** A seed that handles more messages than this after the faults loops endlessly. */
 const REST_MESSAGES_MAX = 150_000;
 
@@ -103,7 +105,7 @@ export interface SeedResult {
   seed: number;
   messages: number;
   digest: number;
-  coverage: Coverage;
+  coverage: CoverageCounts;
   violation: { rule: string; message: string; step: number; trace: readonly string[] } | null;
 }
 
@@ -179,6 +181,8 @@ class Simulation {
   #gateway: ModelGateway;
   #nextCommand = 1;
   #nextEngine = 1;
+  /** Ends now, and its user starts the next process at once. */
+  #beingReplaced: EngineProcess | null = null;
   #handledBefore = 0;
   #sinceLook = 0;
   #calm = false;
@@ -490,9 +494,20 @@ class Simulation {
   /** A user starts another engine after a while, sometimes under the same name. */
   #startAnother({ traits }: EngineProcess): void {
     const isAgain = traits.slots > 0 && this.#random.chance(0.4);
-    if (!isAgain) return this.#addEngine(traits.key);
+    if (isAgain) this.#comeBack(traits);
+    else this.#addEngine(traits.key);
+  }
+
+  #comeBack(traits: EngineTraits): void {
     this.coverage.exchange("an engine comes back as another process");
     this.#lateRequests.replaced(traits, this.#begin({ ...traits, pid: this.#processes.takePid() }));
+  }
+
+  #replaceAtOnce(engine: EngineProcess): void {
+    this.#beingReplaced = engine;
+    engine.die("another process takes its name");
+    this.#beingReplaced = null;
+    this.#comeBack(engine.traits);
   }
 
   #engine(traits: EngineTraits): EngineProcess {
@@ -513,7 +528,8 @@ class Simulation {
       ended: (engine) => {
         this.#processes.ended(engine);
         this.#exchanges.engineEnded(engine.traits.id, engine.traits.pid);
-        if (!engine.traits.spawned) this.#time.after(this.#random.delayUs(500_000), () => this.#startAnother(engine));
+        if (engine.traits.spawned || engine === this.#beingReplaced) return;
+        this.#time.after(this.#random.delayUs(500_000), () => this.#startAnother(engine));
       },
     });
   }
@@ -611,6 +627,8 @@ class Simulation {
     switch (fault) {
       case "core thread ends":
         return this.#server.endThread("core");
+      case "core thread ends while a backfill is cancelled":
+        return [...this.#history.backfills.values()].some(isBeingCancelled) && this.#server.endThread("core");
       case "writer thread ends":
         return this.#server.endThread("writer");
       case "process restarts":
@@ -655,6 +673,11 @@ class Simulation {
         if (fullest === undefined || fullest.runs < (this.#isThronged ? THRONG_SLOTS / 2 : 2)) return false;
         fullest.die(fault);
         return true;
+      }
+      case "engine is replaced at once": {
+        const replaceable = busy.filter(({ traits }) => !traits.spawned && traits.slots > 0);
+        if (replaceable.length > 0) this.#replaceAtOnce(random.pick(replaceable));
+        return replaceable.length > 0;
       }
       case "engine is silent":
         if (busy.length > 0) random.pick(busy).beSilent(random.between(1_000_000, 45_000_000));
@@ -724,10 +747,13 @@ class Simulation {
     const untilUs = this.#time.monotonicUs() + REST_US;
     const mostMessages = this.messages + REST_MESSAGES_MAX;
     let lookUs = this.#time.monotonicUs();
+    let rests = 0;
     for (;;) {
       await this.#step();
       if (this.#time.monotonicUs() < lookUs) continue;
       lookUs = this.#time.monotonicUs() + REST_LOOK_US;
+      rests += 1;
+      if (rests % LOOK_EVERY_RESTS === 0) for (const checker of this.#checkers) checker.look?.(this.#history);
       const unfinished = this.#unfinished();
       if (unfinished === null) break;
       if (this.#time.monotonicUs() > untilUs || this.messages > mostMessages) throw new Violation("everything ends", unfinished);
@@ -750,6 +776,10 @@ class Simulation {
   }
 }
 
+function isBeingCancelled({ cancelledThrough }: CommittedBackfill): boolean {
+  return cancelledThrough !== null;
+}
+
 function requestOf({ kind, target, target_name, body, waitUs, local, idempotency }: Pending): Request {
   const named = target_name === undefined ? {} : { target_name };
   return { kind, target, ...named, body, waitUs, local, ...(idempotency === undefined ? {} : { idempotency }) };
@@ -758,18 +788,6 @@ function requestOf({ kind, target, target_name, body, waitUs, local, idempotency
 /** A busy supervisor may report a fault only after the faults have stopped, and so may a refusing store. */
 function isLateFault({ message }: Error): boolean {
   return /simulated|^thread \w+ ended$|^the store takes writes again$/.test(message);
-}
-
-/** Processing the event with this id throws, like a defect in reading or matching. */
-function poisonEvents(poison: () => number): () => void {
-  const { metBy } = RuleIndex.prototype;
-  RuleIndex.prototype.metBy = function (event) {
-    if (event.id === poison()) throw new Error("simulated defect");
-    return metBy.call(this, event);
-  };
-  return () => {
-    RuleIndex.prototype.metBy = metBy;
-  };
 }
 
 function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {

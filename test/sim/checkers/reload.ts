@@ -39,6 +39,7 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
   // What has left the memory of the live core is compared by its ids; the rest is compared with what a reload finds of it.
   const away = [...live.parked.awayIds()].sort((a, b) => a - b);
   loaded.parked.recall([...loaded.parked.awayIds()]);
+  checkReminders(loaded);
   for (const id of away) {
     const durable = loaded.runs.get(id)?.durable ?? null;
     if (durable === null || durable.park === null)
@@ -53,6 +54,15 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
     if (before[at] === after[at]) continue;
     throw new Violation("a reload changes nothing", `live ${before[at] ?? "nothing"}\n  loaded ${after[at] ?? "nothing"}`);
   }
+}
+
+/** Each open wait that ends by itself has its reminder; takes the deadlines of the state. */
+function checkReminders({ deadlines, durable }: LiveState): void {
+  const reminded = new Set<number>();
+  for (let due = deadlines.takeDue(Number.MAX_SAFE_INTEGER); due !== undefined; due = deadlines.takeDue(Number.MAX_SAFE_INTEGER))
+    if (due.kind === "wait") reminded.add(due.wait_id);
+  for (const { id, due } of durable.openWaits())
+    if (due !== null && !reminded.has(id)) throw new Violation("a reload changes nothing", `wait ${id} has lost its time ${due}`);
 }
 
 /**
