@@ -15,7 +15,7 @@ import type { SimulatedTime } from "./simulated-time.ts";
 /** Attempts of a run, counted over its parks for a retry delay. */
 const ATTEMPTS_MAX = 3;
 const LOOK_US = 700_000;
-const LATE_US = 1_000_000;
+const LATE_US = [1_000_000, 4_000_000];
 /** A step of no program. */
 const LATE_STEP = { identity: "e".repeat(32), place: "e".repeat(32), name: "late" };
 const NO_WAIT = "f".repeat(32);
@@ -121,8 +121,8 @@ function wait(course: DurableCourse, hands: Hands, { open, hold }: Extract<Next,
 
 /** An engine may report the result of a step after it has lost the run: such a result is not stored. */
 function storeLate(course: DurableCourse, hands: Hands): void {
-  if (hands.calm() || !hands.random.chance(0.3)) return;
-  hands.later(LATE_US, () => {
+  if (hands.calm() || !hands.random.chance(0.6)) return;
+  hands.later(hands.random.pick(LATE_US), () => {
     const { events, values } = course.stepEvents([LATE_STEP], () => hands.seq());
     const sent = (again: boolean) => {
       hands.reportLate(events, ({ fenced }) => {

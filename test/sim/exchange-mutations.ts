@@ -3,7 +3,7 @@ import type { Engine } from "#actors/core/state/engine";
 import type { Flow } from "#actors/core/state/flow";
 import { FormerProcesses } from "#actors/core/state/former-processes";
 import { LiveState } from "#actors/core/state/live-state";
-import type { Run } from "#actors/core/state/run";
+import { isEnded, type Run } from "#actors/core/state/run";
 import { WorkQueue } from "#actors/core/state/work-queue";
 import { EnginePool } from "#actors/dispatcher/engines/engine-pool";
 import type { ReportEvent } from "#protocol/records/engine";
@@ -42,6 +42,29 @@ function meddleWithEnd(change: (engine: Engine, runs: Run[]) => void): () => voi
     if (engine !== undefined) change(engine, runsOf(engine));
     return undefined;
   });
+}
+
+/** Changes what runs that may crash with this message know of an uncounted crash before; those that go on know it again after. */
+function meddleWithCrashes(uncounted: boolean): () => void {
+  return meddle(CRASHING, (state, message) => {
+    const runs = mayCrash(state, message).filter((run) => run.uncounted !== uncounted);
+    for (const run of runs) run.uncounted = uncounted;
+    return () => {
+      for (const run of runs) if (!isEnded(run)) run.uncounted = !uncounted;
+    };
+  });
+}
+
+/** The runs of an engine whose process has ended, or those that an exchange reports as crashed. */
+function mayCrash(state: LiveState, message: CommandLike): Run[] {
+  if (message.kind === "EngineGone") {
+    const engine = state.engines.get((message as unknown as { engine_id: string }).engine_id);
+    return engine === undefined ? [] : runsOf(engine);
+  }
+  const crashed = bodyOf(message).reports.filter(({ events }) =>
+    events.some((event) => event.kind === "run_transition" && event.state.type === "Crashed"),
+  );
+  return crashed.flatMap(({ run_id }) => state.runs.get(run_id) ?? []);
 }
 
 function runsOf({ runs }: Engine): Run[] {
@@ -194,19 +217,11 @@ export const EXCHANGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "every crash of a neighbour goes uncounted",
-    install: () =>
-      meddle(CRASHING, (state) => {
-        for (const run of state.runs.values()) run.uncounted = false;
-        return undefined;
-      }),
+    install: () => meddleWithCrashes(false),
   },
   {
     name: "the first crash of a neighbour counts",
-    install: () =>
-      meddle(CRASHING, (state) => {
-        for (const run of state.runs.values()) run.uncounted = true;
-        return undefined;
-      }),
+    install: () => meddleWithCrashes(true),
   },
   {
     name: "a run that may have ended its engine shares the next one",
@@ -247,7 +262,8 @@ export const EXCHANGE_MUTATIONS: readonly Mutation[] = [
     name: "one run that will not stop ends its engine with all others",
     install: () =>
       meddle(["DeadlineDue"], (state) => {
-        const exchanging = [...state.engines.values()].filter(({ exchanges }) => exchanges);
+        // An engine with a parked request gets no signal, and may be given runs in this step.
+        const exchanging = [...state.engines.values()].filter(({ exchanges, poll }) => exchanges && poll === null);
         for (const engine of exchanging) engine.exchanges = false;
         return () => {
           for (const engine of exchanging) engine.exchanges = true;

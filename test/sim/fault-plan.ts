@@ -66,7 +66,7 @@ const OFTEN: ReadonlySet<Fault> = new Set<Fault>([
   "reading fails",
 ]);
 
-/** Faults that wait for a rare opportunity, from the start on. */
+/** Faults that wait for a rare opportunity from the start on; once, because it lasts. */
 const AWAITED: ReadonlySet<Fault> = new Set<Fault>(["core thread ends while a backfill is cancelled"]);
 
 export interface PlannedFault {
@@ -80,9 +80,9 @@ export function planFaults(random: Random, messages: number): PlannedFault[] {
   const planned: PlannedFault[] = [];
   for (const fault of FAULTS) {
     if (!random.chance(2 / 3)) continue;
-    const times = OFTEN.has(fault) ? random.between(2, 10) : random.between(1, 3);
-    const lastAt = AWAITED.has(fault) ? 1 : Math.ceil(messages * 0.9);
-    for (let time = 0; time < times; time += 1) planned.push({ fault, at: random.below(lastAt) });
+    if (AWAITED.has(fault)) planned.push({ fault, at: 0 });
+    const times = AWAITED.has(fault) ? 0 : OFTEN.has(fault) ? random.between(2, 10) : random.between(1, 3);
+    for (let time = 0; time < times; time += 1) planned.push({ fault, at: random.below(Math.ceil(messages * 0.9)) });
   }
   return planned.sort((a, b) => a.at - b.at);
 }
