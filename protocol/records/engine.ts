@@ -64,7 +64,7 @@ const RUN_ORIGIN = {
   attempt: Type.Optional(about("Attempts before this hand-out, those of the runs that it repeats after a crash included", Int64)),
   created_by: Type.Optional(Type.String()),
   tags: Type.Optional(Strings),
-  fire_time: Type.Optional(about("Of a run of a schedule: the fire that it is for", Timestamp)),
+  fire_time: Type.Optional(about("For a run of a schedule: time of the fire that the run is for", Timestamp)),
   schedule: Type.Optional(
     Type.Object(
       { id: Int64, key: nullable(about("Null without one, and when the schedule was deleted", Type.String())) },

@@ -57,7 +57,7 @@ export const FlowOptions = Type.Object(
         Type.Boolean(),
       ),
     ),
-    has_bulk_complete: optional(about("A backfill asks it which values are done already", Type.Boolean())),
+    has_bulk_complete: optional(about("A backfill asks the flow which values are done already", Type.Boolean())),
     has_crash_hooks: optional(Type.Boolean()),
     hooks: optional(
       Type.Array(StateTypeSchema, { maxItems: NAMES_COUNT_MAX, description: "State types that the flow's code has a hook for" }),

@@ -51,7 +51,7 @@ export type BatchHead = Static<typeof BatchHead>;
 /** A run that a batch created. */
 export const CreatedRun = sent(
   Type.Object(
-    { id: Int64, external_id: Id, name: Type.String(), state: about("At its creation", StateSchema) },
+    { id: Int64, external_id: Id, name: Type.String(), state: about("State at the creation", StateSchema) },
     { title: "CreatedRun" },
   ),
 );
@@ -61,7 +61,7 @@ export type CreatedRun = Static<typeof CreatedRun>;
 export const RefusedRun = sent(
   Type.Object(
     {
-      status: about("That of the same request for this run alone", Int32),
+      status: about("Status that a request for this run alone would get", Int32),
       error: about(`Cut beyond ${RUN_BATCH_ERROR_LENGTH_MAX} characters`, Type.String()),
     },
     { title: "RefusedRun" },
@@ -80,7 +80,7 @@ export type CreatedRuns = Static<typeof CreatedRuns>;
 
 /** Refusal of a batch for one of its runs. */
 export const RefusedBatch = Type.Object(
-  { error: Type.String(), index: Type.Optional(about("Of the run, from 0", Int64)) },
+  { error: Type.String(), index: Type.Optional(about("Index of the refused run, from 0", Int64)) },
   { title: "RefusedBatch" },
 );
 export type RefusedBatch = Static<typeof RefusedBatch>;

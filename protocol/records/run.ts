@@ -138,7 +138,7 @@ export const NEW_RUN_FIELDS = {
   flow_group: optional(about("Left out, the group stays as it is", NameText)),
   flow_tags: Type.Optional(Names),
   module: optional(about("File of the flow below source_dir; with it the flow is registered or updated", NonEmptyPath)),
-  name: optional(about("Of the run; made up when left out", NameText)),
+  name: optional(about("Name of the run; generated when left out", NameText)),
   options: optional(FlowOptions),
   parameter_schema: optional(sizedJson(FLOW_BYTES_MAX, FreeMap, "JSON Schema of the flow's parameters")),
   parameters: Type.Optional(
@@ -179,7 +179,7 @@ export const TransitionBody = Type.Object(
     name: optional(about("A sub-state or a text of your own; the type when left out", NameText)),
     message: optional(about(`Cut beyond ${MESSAGE_LENGTH_MAX} characters`, Type.String())),
     details: Type.Optional(about(`Replaced by their size beyond ${DETAILS_BYTES_MAX} bytes`, FreeMap)),
-    force: Type.Optional(about("Move it whatever state it is in", Type.Boolean())),
+    force: Type.Optional(about("Move the run whatever its state", Type.Boolean())),
     lease: optional(about("From the work item; a lease that is over moves nothing", Int64)),
     timestamp: optional(
       about("By the clock of the engine, with a lease. The same move with the same time again changes nothing", ReportedTime),

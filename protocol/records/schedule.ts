@@ -127,7 +127,7 @@ export const SchedulePatchBody = Type.Object(
     cron: optional(ExpressionText),
     day_or: optional(Type.Boolean()),
     interval: optional(SecondsBetween),
-    persist: optional(about("true detaches it from its declaration in code for good", Type.Boolean())),
+    persist: optional(about("true detaches the schedule from its declaration in code for good", Type.Boolean())),
     rrule: optional(ExpressionText),
     timezone: optional(NameText),
     parameters,

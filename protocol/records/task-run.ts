@@ -14,7 +14,7 @@ export const TaskRun = sent(
       run_id: Int64,
       name: Type.String(),
       task_key: about("Names the task in the code", Type.String()),
-      dynamic_key: about("Names this call of it within the run", Type.String()),
+      dynamic_key: about("Names this call of the task within the run", Type.String()),
       state: StateSchema,
       crash_count: Int32,
       failure_count: Int32,

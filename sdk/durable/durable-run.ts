@@ -9,7 +9,7 @@ import { ReplayOrder } from "./replay-order.ts";
 import { StoredSteps } from "./stored-steps.ts";
 import { isParked, never, Parked } from "./suspension.ts";
 
-/** How long nothing may happen in a run that only waits before it leaves its engine: code between two steps may go on. */
+/** A run that only waits leaves its engine after this time without activity, because code between two steps may still run. */
 const QUIET_MS = 20;
 
 /**

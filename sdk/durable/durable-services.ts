@@ -27,7 +27,7 @@ export interface ChildrenHere {
   armed(waits: readonly Wait[], flows: ReadonlyMap<string, object>): void;
 }
 
-/** What the engine knows of a durable run when the run begins or goes on. */
+/** What the engine knows of a durable run when the run begins or continues. */
 export interface DurableFacts {
   lineageId: number;
   /** Stored steps and waits that the run can see. */

@@ -125,7 +125,10 @@ export class StoredSteps {
     return this.#commit(call.identity, call, taskRun, result);
   }
 
-  /** The same for a step that has failed for good: an attempt that goes on sees the same failure, another one calls it again. */
+  /**
+   * The same for a step that has failed for good: when the attempt continues, the step fails again without a call; another
+   * attempt calls it.
+   */
   async commitFailure(call: StepCall, taskRun: string | null, thrown: unknown): Promise<void> {
     const value = `${FAILED}${failureText(thrown)}}`;
     // A place of its own, because no call of another attempt asks for it.

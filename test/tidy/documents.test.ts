@@ -7,7 +7,7 @@ const ARCHITECTURE_LINES_MAX = 300;
 const architecture = readText("docs/ARCHITECTURE.md");
 const records = pathsOf("docs/adr/*.md");
 
-t.test("the architecture is told briefly", async (t) => {
+t.test("the architecture is short enough to be read as a whole", async (t) => {
   t.ok(architecture.split("\n").length < ARCHITECTURE_LINES_MAX);
 });
 
