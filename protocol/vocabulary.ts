@@ -170,13 +170,21 @@ export function isCatalogueEvent(name: string): name is EventName {
   return KNOWN_NAMES.has(name);
 }
 
+const TOO_LONG = `event name: expected at most ${NAME_LENGTH_MAX} characters`;
+
+/** Such a name appears in no refusal: it may have megabytes. */
+function isTooLong(name: string): boolean {
+  return exceedsCharacters(name, NAME_LENGTH_MAX);
+}
+
 /**
  * Checks the name of an event that a client or user code records; returns null or the error. Names of the catalogue are refused
  * too: rules act on them, so only the server may record them.
  */
 export function checkEmittedName(name: string): string | null {
   const wrong = checkReportedName(name);
-  return wrong === null ? null : (checkReserved(name.trim(), false) ?? wrong);
+  if (wrong === null || isTooLong(name)) return wrong;
+  return checkReserved(name.trim(), false) ?? wrong;
 }
 
 /**
@@ -186,7 +194,7 @@ export function checkEmittedName(name: string): string | null {
 export function checkReportedName(name: string): string | null {
   const trimmed = name.trim();
   if (trimmed === "") return "event name is required";
-  if (exceedsCharacters(name, NAME_LENGTH_MAX)) return `event name: expected at most ${NAME_LENGTH_MAX} characters`;
+  if (isTooLong(name)) return TOO_LONG;
   const prefix = reservedPrefix(trimmed);
   if (prefix === undefined && KNOWN_NAMES.has(trimmed)) return `event name "${trimmed}": only the server records it`;
   return prefix === undefined ? null : `event name "${trimmed}": only the server records events under "${prefix}"`;
@@ -196,7 +204,7 @@ export function checkReportedName(name: string): string | null {
 export function checkMatchedName(name: string): string | null {
   const trimmed = name.trim();
   if (trimmed === "") return "event name is required";
-  return checkReserved(trimmed, true);
+  return isTooLong(name) ? TOO_LONG : checkReserved(trimmed, true);
 }
 
 /** Last words of names in other systems, and the word used here. */

@@ -84,3 +84,15 @@ t.test("nearest name by edit distance, null when none is close", async (t) => {
   t.equal(nearestName("running", ["Running"]), "Running");
   t.equal(nearestName("banana", ["Completed", "Failed"]), null);
 });
+
+t.test("a name much longer than those it may mean is compared with none of them", async (t) => {
+  // Compared letter by letter, these would take hours, and the test would not end.
+  const known = Array.from({ length: 1_000 }, () => "y".repeat(1_000));
+  t.equal(nearestName("x".repeat(1_000_000), known), null);
+});
+
+t.test("the refusal of a name of 1 MB states the limit and does not repeat the name", async (t) => {
+  for (const name of [`run.${"x".repeat(1_000_000)}`, "x".repeat(1_000_000)])
+    for (const check of [checkEmittedName, checkReportedName, checkMatchedName])
+      t.equal(check(name), "event name: expected at most 1000 characters");
+});

@@ -1,6 +1,8 @@
 /** Reads of overviews: ended runs by quarter of an hour, runs of a calendar, backfills and their values. */
 import t from "tap";
-import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
+import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
+import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
+import { Statements } from "#storage/sqlite/statements";
 import { putOperation, type RowOf } from "#storage/write/ops";
 import { backfillRow, openStore, putFlow, putRun, type RunSpec, request, type Store } from "../../support/storage-rows.ts";
 
@@ -116,6 +118,59 @@ t.test("a list of flows holds the requested number of latest ended runs", async 
     [2, 1],
   );
   t.equal(flows(0)[0].results, undefined);
+});
+
+/** Counts the statements that are asked for, which is once for each execution, by a part of their text. */
+class CountedStatements extends Statements {
+  asked = 0;
+  ofAllFlows = 0;
+
+  override raw<Row>(sql: string) {
+    this.asked += 1;
+    if (sql.includes(`'"after"'`)) this.ofAllFlows += 1;
+    return super.raw<Row>(sql);
+  }
+}
+
+t.test("a list of 20,000 flows takes a few statements for each flow, in parts of bounded size", async (t) => {
+  const count = 20_000;
+  const store = openStore();
+  const ops: Parameters<typeof putFlow>[0] = [];
+  for (let id = 1; id <= count; id += 1) putFlow(ops, id, "p", `flow-${String(id).padStart(5, "0")}`);
+  store.writer.commit(request(store.writer, 1, { ops }));
+  const statements = new CountedStatements(store.database);
+  const sizes: number[] = [];
+  const texts: string[] = [];
+  let args: QueryArguments["flow_summaries"] | null = { project: null, live: [], now_us: 1 };
+  while (args !== null) {
+    const part: ReturnType<typeof runPart<"flow_summaries">> = runPart(statements, "flow_summaries", args);
+    texts.push(part?.text ?? "");
+    sizes.push(part?.text.length ?? 0);
+    args = part?.next ?? null;
+  }
+  const listed = JSON.parse(texts.join("")) as { id: number }[];
+  t.strictSame(
+    listed.map(({ id }) => id),
+    Array.from({ length: count }, (_, index) => index + 1),
+  );
+  t.ok(Math.max(...sizes) < ANSWER_PART_BYTES_MAX + 2_000, `the largest of ${sizes.length} parts has ${Math.max(...sizes)}`);
+  t.ok(statements.ofAllFlows <= sizes.length, `${statements.ofAllFlows} statements read the options of all flows`);
+  t.ok(statements.asked < 5 * count, `${statements.asked} statements`);
+});
+
+t.test("a flow that is named is found among 20,000 without a summary of the others", async (t) => {
+  const count = 20_000;
+  const store = openStore();
+  const ops: Parameters<typeof putFlow>[0] = [];
+  for (let id = 1; id <= count; id += 1) putFlow(ops, id, "p", `flow-${id}`);
+  store.writer.commit(request(store.writer, 1, { ops }));
+  for (const reference of ["flow-12345", "p/flow-12345"]) {
+    const statements = new CountedStatements(store.database);
+    const part = runPart(statements, "flow_summaries", { project: null, reference, live: [], now_us: 1 });
+    t.match(JSON.parse(part?.text ?? ""), [{ id: 12_345 }]);
+    t.equal(part?.next, null);
+    t.ok(statements.asked < 10, `${statements.asked} statements`);
+  }
 });
 
 t.test("backfills of all flows, and the values of one with their runs", async (t) => {

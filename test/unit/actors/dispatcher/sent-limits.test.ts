@@ -66,6 +66,9 @@ t.test("values beyond their limit are refused with its number, and nothing is ch
     422,
     "payload exceeds 1048576 bytes as JSON text",
   ]);
+  const named = kit.send("EmitEvent", { body: { name: `run.${"x".repeat(MIB)}` } });
+  t.equal(named.reply?.status, 422);
+  t.match(named.reply?.body["error"], /name: expected at most 1000 characters$/);
   kit.send("TransitionRun", { target: run, body: { type: "Paused", force: true } });
   t.same(refused(kit.send("ResumeRun", { target: run, body: { input: large } })), [
     422,

@@ -227,6 +227,7 @@ t.test("run_flow names one flow and says who asked", async (t) => {
   const run = { id: 7, state: { type: "Scheduled", name: "Scheduled" } };
   const { context, asked } = api({ createRun: run });
   t.match(await call(context, "run_flow", { flow: "crm/orders", parameters: { a: 1 } }), { isError: false });
+  t.match(asked[0], { operation: "listFlows", request: { query: { reference: "crm/orders" } } }, "the others are not listed");
   t.match(asked[1], {
     operation: "createRun",
     request: { body: { project: "crm", flow: "orders", parameters: { a: 1 }, created_by: "mcp:editor" } },
