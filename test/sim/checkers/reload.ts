@@ -110,6 +110,8 @@ function durableOf(state: LiveState): string[] {
   for (const { id, durable, flow } of [...state.runs.values()].sort((a, b) => a.id - b.id)) {
     if (durable === null) continue;
     const { park, away, holds, progress, lineageId, callerRunId } = durable;
+    // What a wait has left in memory after its end.
+    if (park === null && !away && !holds && progress === null && lineageId === null && callerRunId === null) continue;
     lines.push(`durable ${canonicalJson([id, flow.away, lineageId, callerRunId, park, away, holds, progress])}`);
     const lineage = lineageId === null ? null : state.durable.get(lineageId);
     if (lineage === null) continue;
