@@ -8,6 +8,7 @@ import { EVENTS } from "./events/events-command.ts";
 import { FLOWS } from "./flows/flows-command.ts";
 import { HOME_COMMANDS } from "./home/home-commands.ts";
 import { IMPORT } from "./import/import-command.ts";
+import { LOGS } from "./logs/logs-command.ts";
 import { MCP } from "./mcp/mcp-command.ts";
 import { PROJECT_COMMANDS } from "./project/project-commands.ts";
 import { RULES } from "./rules/rules-command.ts";
@@ -28,6 +29,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   RULES,
   VARIABLES,
   ARTIFACTS,
+  LOGS,
   IMPORT,
   ENGINE,
   MCP,

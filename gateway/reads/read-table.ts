@@ -117,6 +117,7 @@ export const READS: Readonly<Record<string, Read>> = {
     (id) => refuse("event_not_found", id),
   ),
   listEvents: read("events", (_id, query: QueryArguments["events"]["query"]) => ({ query }), isFirstPage),
+  searchLogs: read("log_search", (_id, query: QueryArguments["log_search"]["query"]) => ({ query }), never),
   listArtifacts: read("artifacts", (_id, query: QueryArguments["artifacts"]["query"]) => ({ query }), never),
   getRule: read("rule", (id) => ({ id }), always, ruleMissing),
   listRules: read("rules", () => ({}), never),

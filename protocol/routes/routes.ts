@@ -22,7 +22,7 @@ import { ExchangeRequest, ExchangeResponse } from "../records/exchange.ts";
 import { FlowSummary, FlowsQuery } from "../records/flow.ts";
 import { RunGraph } from "../records/graph.ts";
 import { AcquireRequest, AcquireResponse, ReleaseRequest, ReleaseResponse } from "../records/lease.ts";
-import { LogsPage, LogsQuery } from "../records/log.ts";
+import { LogSearchPage, LogSearchQuery, LogsPage, LogsQuery } from "../records/log.ts";
 import { Queue, RunExplanation } from "../records/queue.ts";
 import {
   Expectation,
@@ -296,6 +296,17 @@ const TASK_RUNS: readonly Route[] = [
   ),
 ];
 
+const LOGS: readonly Route[] = [
+  row(
+    "GET /api/logs",
+    "searchLogs",
+    "Log lines across runs, newest first",
+    "read",
+    { 200: LogSearchPage, ...BadQuery, ...Invalid },
+    { query: LogSearchQuery },
+  ),
+];
+
 const EVENTS: readonly Route[] = [
   row("GET /api/events", "listEvents", "Events, newest first", "read", { 200: EventsPage, ...BadQuery }, { query: EventsQuery }),
   row(
@@ -474,6 +485,7 @@ export const ROUTES: readonly Route[] = [
   ...RUNS,
   ...DURABLE,
   ...TASK_RUNS,
+  ...LOGS,
   ...EVENTS,
   ...ARTIFACTS,
   ...RULES,

@@ -32,6 +32,7 @@ const CHAPTERS: readonly [title: string, parts: readonly string[]][] = [
   ["Backfills", ["backfills"]],
   ["Events", ["events"]],
   ["Rules", ["rules"]],
+  ["Logs", ["logs"]],
   ["Artifacts", ["artifacts"]],
   ["Variables", ["variables"]],
   ["Resources", ["resources"]],

@@ -10,6 +10,7 @@ import { Events } from "./events.ts";
 import { Flows } from "./flows.ts";
 import { fetchPeer, Http, type Peer } from "./http.ts";
 import { Leases } from "./leases.ts";
+import { Logs } from "./logs.ts";
 import type {
   ActorInfo,
   ClockAccepted,
@@ -41,6 +42,7 @@ export type { Answer, Outgoing, Peer } from "./http.ts";
 export type { CreateOptions, CreateRunOptions } from "./idempotency.ts";
 export type { AcquireOptions } from "./leases.ts";
 export { Listing, type ListOptions, type Page } from "./listing.ts";
+export type { LogSearchFilter } from "./logs.ts";
 export type * from "./records.ts";
 export { ResultTooLargeError } from "./result-too-large-error.ts";
 export type { CreateRule } from "./rules.ts";
@@ -81,6 +83,7 @@ export class Millrace {
   readonly rules: Rules;
   readonly variables: Variables;
   readonly leases: Leases;
+  readonly logs: Logs;
   readonly #http: Http;
 
   constructor(options: MillraceOptions = {}) {
@@ -95,6 +98,7 @@ export class Millrace {
     this.rules = new Rules(this.#http);
     this.variables = new Variables(this.#http);
     this.leases = new Leases(this.#http);
+    this.logs = new Logs(this.#http);
   }
 
   /** The address in use; looks the server up if that has not happened yet. */

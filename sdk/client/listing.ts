@@ -16,22 +16,22 @@ export interface ListOptions {
  * A list of the server, read page by page while it is iterated: `for await (const run of client.runs.list()) ...`. Each
  * iteration starts from the first page. Leaving the loop requests no further pages.
  */
-export class Listing<T> implements AsyncIterable<T> {
-  readonly #read: (cursor: number | null) => Promise<Page<T>>;
+export class Listing<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
+  readonly #read: (cursor: number | null) => Promise<P>;
 
-  constructor(read: (cursor: number | null) => Promise<Page<T>>) {
+  constructor(read: (cursor: number | null) => Promise<P>) {
     this.#read = read;
   }
 
   /** One page: the first, or the one after a cursor. */
-  page(cursor: number | null = null): Promise<Page<T>> {
+  page(cursor: number | null = null): Promise<P> {
     return this.#read(cursor);
   }
 
   async *pages(): AsyncGenerator<T[]> {
     let cursor: number | null = null;
     do {
-      const page: Page<T> = await this.#read(cursor);
+      const page: P = await this.#read(cursor);
       yield page.items;
       cursor = page.next_cursor ?? null;
     } while (cursor !== null);

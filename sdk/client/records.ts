@@ -6,7 +6,7 @@ export type { EmitEventBody, Event, Resource } from "#protocol/records/event";
 export type { Flow, FlowOptions, FlowSummary } from "#protocol/records/flow";
 export type { GraphEdge, GraphNode, RunGraph } from "#protocol/records/graph";
 export type { AcquireResponse } from "#protocol/records/lease";
-export type { Log } from "#protocol/records/log";
+export type { FoundLog, Log, LogSearchPage } from "#protocol/records/log";
 export type { Queue, QueuedRun, RunExplanation } from "#protocol/records/queue";
 export type {
   Expectation,

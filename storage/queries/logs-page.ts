@@ -78,7 +78,7 @@ function* matchingLines(statements: Statements, run: number, taskRun: number | n
 }
 
 /** Bits of a level and all higher levels. */
-function levelsFrom(level: number): number {
+export function levelsFrom(level: number): number {
   return ~(levelBit(level) - 1) & 0xff;
 }
 
@@ -98,9 +98,13 @@ function* linesOf(
   }
 }
 
-function renderLine(run: number, id: number, [task, level, logger, timestamp, message]: LogLine): string {
+function renderLine(run: number, id: number, line: LogLine): string {
+  return `{${renderLineFields(run, id, line)}}`;
+}
+
+export function renderLineFields(run: number, id: number, [task, level, logger, timestamp, message]: LogLine): string {
   return (
-    `{"id":${id},"run_id":${run},"task_run_id":${task},"level":${level},"logger":${quoted(logger)},` +
-    `"message":${quoted(message)},"timestamp":${timestamp}}`
+    `"id":${id},"run_id":${run},"task_run_id":${task},"level":${level},"logger":${quoted(logger)},` +
+    `"message":${quoted(message)},"timestamp":${timestamp}`
   );
 }

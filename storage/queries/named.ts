@@ -25,6 +25,7 @@ import { eventById, eventContext } from "./event-record.ts";
 import { type EventsArguments, eventsPage } from "./events-page.ts";
 import { expectedEvent } from "./expected-event.ts";
 import { type FlowsArguments, flowById, flowSummaries, flowSummary } from "./flow-record.ts";
+import { type LogSearchArguments, logSearch } from "./log-search.ts";
 import { type LogsArguments, logsPage } from "./logs-page.ts";
 import { type ActionOfEvent, renderedActions } from "./rendered-actions.ts";
 import {
@@ -59,6 +60,7 @@ export interface QueryArguments {
   run_graph: GraphArguments;
   run_logs: LogsArguments;
   task_run_logs: LogsArguments;
+  log_search: LogSearchArguments;
   run_artifacts: OwnedArguments;
   task_run_artifacts: OwnedArguments;
   run_input: AnswersArguments;
@@ -135,6 +137,7 @@ export const QUERIES: Queries = {
     const run = runOfTask(statements, args.id);
     return run === null && args.made === undefined ? null : logsPage(statements, run ?? 0, args.id, args);
   },
+  log_search: logSearch,
   run_artifacts: (statements, args) => ofRun(statements, args, artifactsOfRun),
   task_run_artifacts: (statements, args) =>
     args.made === undefined && runOfTask(statements, args.id) === null ? null : artifactsOfTaskRun(statements, args),

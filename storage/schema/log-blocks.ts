@@ -91,6 +91,14 @@ function packLines(lines: string): string | Uint8Array {
 
 /** The lines of a stored block. */
 export function readLines(stored: string | Uint8Array): LogLine[] {
-  const text = typeof stored === "string" ? stored : inflateRawSync(stored).toString("utf8");
+  return parseLines(linesText(stored));
+}
+
+/** The JSON text of a stored block. */
+export function linesText(stored: string | Uint8Array): string {
+  return typeof stored === "string" ? stored : inflateRawSync(stored).toString("utf8");
+}
+
+export function parseLines(text: string): LogLine[] {
   return JSON.parse(text) as LogLine[];
 }

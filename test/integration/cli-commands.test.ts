@@ -65,6 +65,11 @@ t.test("serve, run flows against it, look at them, stop it", async (t) => {
   t.match(none, { code: 0, out: "No run that has not ended matches.\n" });
   t.match((await millrace("runs", "show", String(run.id), "--home", home)).out, /add-0 {2}● Completed/);
   t.match(await millrace("runs", "logs", String(run.id), "--home", home, "-f"), { code: 0, out: /adding 41 1\n/ });
+  const found = ["logs", "--search", "ADDING 41", "--flow", "sum", "--home", home];
+  t.match(await millrace(...found), { code: 0, out: new RegExp(`INFO +adding 41 1 +\\(flows/sum ${run.id}\\)\n`) });
+  t.match(JSON.parse((await millrace(...found, "--json")).out), [{ run_id: run.id, flow_name: "sum", message: "adding 41 1" }]);
+  t.same(JSON.parse((await millrace(...found, "--level", "ERROR", "--json")).out), []);
+  t.match(await millrace("logs", "--flow", "nothing", "--home", home), { code: 3, errors: /It has: broken, sum\./ });
   t.match((await millrace("flows", "ls", "--home", home)).out, /flows\/sum +maths\.ts +●● +served\n/);
   t.match(
     (await millrace("flows", "show", "sum", "--home", home)).out,

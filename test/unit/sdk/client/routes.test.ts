@@ -26,7 +26,7 @@ function recorded(): { client: Millrace; requests: string[]; keys: Map<string, s
 
 t.test("the client has a method for every route", async (t) => {
   const { client, requests, keys } = recorded();
-  const { runs, taskRuns, flows, events, artifacts, schedules, backfills, rules, variables, leases } = client;
+  const { runs, taskRuns, flows, events, artifacts, schedules, backfills, rules, variables, leases, logs } = client;
   const place = { flow: "f", project: "p" };
   const stop = new AbortController();
   const calls: Promise<unknown>[] = [
@@ -57,6 +57,7 @@ t.test("the client has a method for every route", async (t) => {
       variables.patch("v", {}),
       variables.delete("v"),
     ],
+    logs.search({ q: "x" }).page(),
     ...[leases.acquire(1, { r: 1 }), leases.release(1, 2)],
   ];
   await Promise.all(calls.slice(0, 10));
