@@ -9,6 +9,7 @@ export interface DocComment {
 }
 
 const TAG = /(?:^|\s)@(param|throws|returns|example)\b/g;
+const ANY_FENCE = /^```[\s\S]*?^```/gm;
 const FENCE = /```ts\n([\s\S]*?)\n?```/;
 
 /** Reads a comment from its opening to its closing. Unknown tags stay text. */
@@ -20,8 +21,9 @@ export function parseDocComment(comment: string): DocComment {
     .map((line) => line.replace(/^\s*\* ?/, ""))
     .join("\n");
   const doc: DocComment = { summary: "", params: [], throws: [], examples: [] };
-  // Code holds no tags: @param in a fence would be one otherwise.
-  const marks = [...text.matchAll(TAG)];
+  // Code holds no tags: blanked, it keeps the positions of the tags around it.
+  const prose = text.replace(ANY_FENCE, (block) => " ".repeat(block.length));
+  const marks = [...prose.matchAll(TAG)];
   doc.summary = flowing(text.slice(0, marks[0]?.index ?? text.length));
   for (const [index, mark] of marks.entries()) {
     const body = text.slice(mark.index + mark[0].length, marks[index + 1]?.index ?? text.length);

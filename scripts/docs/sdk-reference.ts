@@ -79,6 +79,18 @@ export function sdkReference(): string {
   );
 }
 
+/** The examples of the exports, in the order of the reference. */
+export function sdkExamples(): { module: string; name: string; code: string }[] {
+  const models = readApi(ENTRIES.map(({ file }) => file));
+  return ENTRIES.flatMap(({ module }, index) =>
+    new Entry(models[index] ?? []).exports.flatMap(({ name, items }) =>
+      items
+        .flatMap(({ docComment = "" }) => (docComment === "" ? [] : parseDocComment(docComment).examples))
+        .map((code) => ({ module, name, code })),
+    ),
+  );
+}
+
 function entrySection(module: string, intro: string, entry: Entry): string {
   const groups = GROUPS.map(({ title, kinds }) => {
     const members = entry.exports.filter(({ items }) => kinds.includes(groupKind(items)));

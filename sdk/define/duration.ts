@@ -6,6 +6,15 @@ const SECONDS_PER_UNIT = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 } as const
 /**
  * The number of seconds in a duration.
  * @throws RangeError for negative or infinite lengths and for text of another form.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { parseDuration } from "millrace";
+ *
+ * assert.equal(parseDuration("5m"), 300);
+ * assert.equal(parseDuration("500ms"), 0.5);
+ * assert.throws(() => parseDuration("soon"), RangeError);
+ * ```
  */
 export function parseDuration(duration: Duration): number {
   if (typeof duration === "number") {

@@ -50,7 +50,24 @@ function policy({ timezone, catchup, catchupMax, parameters, key }: ScheduleOpti
   };
 }
 
-/** Fires by a five-field cron expression. The server checks the expression at its start and shows an error at the flow. */
+/**
+ * Fires by a five-field cron expression. The server checks the expression at its start and shows an error at the flow.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cron, flow } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * export const report = flow(
+ *   "report",
+ *   { schedules: [cron("0 6 * * 1-5", { timezone: "Europe/Paris" })] },
+ *   async () => "sent",
+ * );
+ *
+ * const { result } = await runFlow(report, {}, { fireTime: new Date("2026-01-05T05:00:00Z") });
+ * assert.equal(result, "sent");
+ * ```
+ */
 export function cron(expression: string, options: CronOptions = {}): ScheduleDeclaration {
   noteUnknownOptions(`cron("${expression}")`, options, { ...NAMES, dayOr: true });
   return { wire: { kind: "cron", cron: expression, day_or: options.dayOr ?? true, ...policy(options) } };
@@ -59,6 +76,15 @@ export function cron(expression: string, options: CronOptions = {}): ScheduleDec
 /**
  * Fires at an interval. Whole days keep the time of day in the zone; any other interval is elapsed time.
  * @throws RangeError for an interval below a second.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { every, flow } from "millrace";
+ *
+ * export const poll = flow("poll", { schedules: [every("15m")] }, async () => "polled");
+ *
+ * assert.throws(() => every("500ms"), RangeError);
+ * ```
  */
 export function every(interval: Duration, options: EveryOptions = {}): ScheduleDeclaration {
   const seconds = parseDuration(interval);
@@ -72,7 +98,19 @@ export function every(interval: Duration, options: EveryOptions = {}): ScheduleD
   return { wire: { kind: "interval", interval: seconds, ...anchor, ...policy(options) } };
 }
 
-/** Fires by an RFC 5545 rule with DTSTART: "DTSTART;TZID=Europe/Paris:20260101T090000\nRRULE:FREQ=WEEKLY;BYDAY=MO". */
+/**
+ * Fires by an RFC 5545 rule with DTSTART: "DTSTART;TZID=Europe/Paris:20260101T090000\nRRULE:FREQ=WEEKLY;BYDAY=MO".
+ * @example
+ * ```ts
+ * import { flow, rrule } from "millrace";
+ *
+ * export const weekly = flow(
+ *   "weekly",
+ *   { schedules: [rrule("DTSTART;TZID=Europe/Paris:20260101T090000\nRRULE:FREQ=WEEKLY;BYDAY=MO")] },
+ *   async () => "done",
+ * );
+ * ```
+ */
 export function rrule(rule: string, options: ScheduleOptions = {}): ScheduleDeclaration {
   noteUnknownOptions(`rrule(${JSON.stringify(rule)})`, options, NAMES);
   return { wire: { kind: "rrule", rrule: rule, ...policy(options) } };

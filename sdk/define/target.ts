@@ -17,7 +17,22 @@ export interface FileTarget extends Target {
   remove(): Promise<void>;
 }
 
-/** A file as a task's `output`. A relative path is resolved against the working directory. */
+/**
+ * A file as a task's `output`. A relative path is resolved against the working directory.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { mkdtemp } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { file } from "millrace";
+ *
+ * const target = file(join(await mkdtemp(join(tmpdir(), "target-")), "orders.csv"));
+ * assert.equal(await target.exists(), false);
+ * await target.write("id,total\n");
+ * assert.equal(await target.readText(), "id,total\n");
+ * ```
+ */
 export function file(path: string): FileTarget {
   const whole = resolve(path);
   return {

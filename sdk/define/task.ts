@@ -81,6 +81,18 @@ interface DeclareTask {
 /**
  * Declares a task: `task(name, options?, fn)`.
  * @throws TypeError, RangeError for a missing name or function and for options out of range.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, task } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const double = task("double", { retries: 2 }, async (value: number) => value * 2);
+ * const doubled = flow("doubled", async () => await double(21));
+ *
+ * const { result } = await runFlow(doubled);
+ * assert.equal(result, 42);
+ * ```
  */
 export const task: DeclareTask = Object.defineProperty(declareTask, "signal", { get: currentSignal }) as unknown as DeclareTask;
 

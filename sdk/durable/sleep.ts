@@ -14,6 +14,21 @@ const DATE_MS_MAX = 8.64e15;
  * continues when the time has passed, also after restarts of the server. In other flows, and inside a task, a sleep may last up
  * to 5 s.
  * @throws Error for a longer sleep there; RangeError for an invalid duration
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, sleep } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const reminder = flow("reminder", { durable: true }, async () => {
+ *   await sleep("3d");
+ *   return "three days later";
+ * });
+ *
+ * // The test takes no three days: time is simulated.
+ * const { result } = await runFlow(reminder);
+ * assert.equal(result, "three days later");
+ * ```
  */
 export async function sleep(duration: Duration, options: DurableWaitOptions = {}): Promise<void> {
   const seconds = parseDuration(duration);

@@ -6,7 +6,22 @@ const MESSAGE_CHARS_MAX = 4_000;
 /** Longest traceback in characters: enough for a deep stack with its causes. */
 const TRACEBACK_CHARS_MAX = 64_000;
 
-/** Throw this in user code to end a task or a flow as Failed without further retries. */
+/**
+ * Throw this in user code to end a task or a flow as Failed without further retries.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { Abort, flow } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const strict = flow("strict", { retries: 5 }, async () => {
+ *   throw new Abort("the input is empty");
+ * });
+ *
+ * const { state } = await runFlow(strict);
+ * assert.equal(state.type, "Failed");
+ * ```
+ */
 export class Abort extends Error {
   override name = "Abort";
 }

@@ -9,6 +9,19 @@ import { shared } from "../execution/shared-state.ts";
  * stored.
  * @param name any name except those under the server's prefixes, such as "run.", whose events only the server records
  * @throws TypeError synchronously for such a name and for a payload that is not a JSON object
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { emit, flow } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const load = flow("load", async () => {
+ *   await emit("orders.imported", { count: 3 });
+ * });
+ *
+ * const { events } = await runFlow(load);
+ * assert.equal(events[0]?.name, "orders.imported");
+ * ```
  */
 export function emit(name: string, payload: object = {}): Promise<void> {
   const wrong = checkEmittedName(name);

@@ -11,6 +11,17 @@ const WAIT_MS = 30_000;
  * in line for them. Outside a run the function is called at once.
  * A run that waits inside `lease` for resources it already holds waits for ever.
  * @throws RangeError for amounts that are not numbers above 0
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, lease } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const copy = flow("copy", async () => await lease({ database: 1 }, async () => "copied"));
+ *
+ * const { result } = await runFlow(copy);
+ * assert.equal(result, "copied");
+ * ```
  */
 export async function lease<Result>(resources: Record<string, number>, fn: () => Result): Promise<Awaited<Result>> {
   checkResources(resources);

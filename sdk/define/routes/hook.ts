@@ -62,6 +62,22 @@ const current = new AsyncLocalStorage<CurrentDelivery>();
  * idempotency key made of the delivery's id, so a delivery that the sender repeats within 24 hours gets the same run.
  * @throws TypeError for a path that cannot be served, an unknown way to verify, or without a function; RangeError for the time
  * limit.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { hook } from "millrace";
+ * import { callHook } from "millrace/testing";
+ *
+ * export const pushed = hook(
+ *   "pushed",
+ *   "/hooks/github",
+ *   { secret: "a-secret-of-the-sender", verify: "github" },
+ *   async (payload: { ref: string }) => ({ ref: payload.ref }),
+ * );
+ *
+ * const answer = await callHook(pushed, "/hooks/github", { ref: "refs/heads/main" });
+ * assert.deepEqual(await answer.json(), { ref: "refs/heads/main" });
+ * ```
  */
 export function hook<Path extends string, Payload = unknown>(
   name: string,

@@ -63,6 +63,17 @@ interface DeclareRoute {
  * path may hold parameters, "/hooks/{name}"; the paths of the API, of /mcp, /metrics and the dashboard are reserved. The handler runs
  * in a process beside the server, under the same access rules as the API. A GET route answers HEAD as well.
  * @throws TypeError for a method or path that cannot be served, or without a handler; RangeError for the time limit.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { route } from "millrace";
+ * import { callRoute } from "millrace/testing";
+ *
+ * export const greet = route("GET", "/greet/{name}", async (_request, { params }) => ({ hello: params.name }));
+ *
+ * const answer = await callRoute(greet, "/greet/Ada");
+ * assert.deepEqual(await answer.json(), { hello: "Ada" });
+ * ```
  */
 export const route: DeclareRoute = declareRoute as DeclareRoute;
 

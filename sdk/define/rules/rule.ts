@@ -75,6 +75,16 @@ const DEFINITION = Symbol.for("millrace.rule");
  * executed by the server itself, in order; a failed action does not stop the others.
  * @throws TypeError without a name, or without a function or actions, for an event or state that does not exist, and for an
  * incomplete action; RangeError for durations.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { rule } from "millrace";
+ * import { fireRule } from "millrace/testing";
+ *
+ * export const report = rule("report-failure", { when: { events: ["run.failed"] } }, async (event, run) => `${run?.name}: ${event.name}`);
+ *
+ * assert.equal(await fireRule(report, { name: "run.failed" }, { name: "brave-otter" }), "brave-otter: run.failed");
+ * ```
  */
 export function rule(name: string, options: RuleOptions, fn: RuleFunction): RuleFunction;
 export function rule(name: string, options: RuleOptions, actions: readonly RuleAction[]): DataRule;
