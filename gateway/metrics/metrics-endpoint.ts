@@ -87,6 +87,7 @@ export class MetricsEndpoint implements Endpoint {
     const memory = process.memoryUsage();
     return {
       streamReaders: hub.size,
+      stream: hub.given,
       requests: commands.size,
       runWaits: waits.size,
       loopDelay: this.#loopDelay(),

@@ -9,6 +9,8 @@ import { type CoreFigures, QUEUE_REASONS, type QueuePlace } from "#protocol/wire
 /** What the gateway itself knows. */
 export interface GatewayFigures {
   streamReaders: number;
+  /** Bytes given to readers of the stream, and gaps reported to them. */
+  stream: Readonly<{ bytes: number; gaps: number }>;
   /** Requests without an answer, parked polls included. */
   requests: number;
   /** Requests that wait for the end or a change of a run. */
@@ -48,6 +50,8 @@ export class ServerMetrics {
   readonly #polls = this.#gauge("parked_polls", "Requests of engines that wait for work");
   readonly #slots = this.#gauge("free_slots", "Runs that the waiting engines would take together");
   readonly #readers = this.#gauge("stream_readers", "Readers of the event stream");
+  readonly #streamBytes = this.#counter("stream_bytes_total", "Bytes given to readers of the event stream");
+  readonly #streamGaps = this.#counter("stream_gaps_total", "Gaps reported to readers of the event stream (resync)");
   readonly #requests = this.#gauge("requests_in_progress", "Requests without an answer, parked polls included");
   readonly #runWaits = this.#gauge("run_waits", "Requests that wait for the end or a change of a run");
   readonly #mailbox = this.#gauge("actor_mailbox_messages", "Messages in the mailbox of an actor", ["actor"]);
@@ -82,6 +86,9 @@ export class ServerMetrics {
     this.#database.set(core.database_bytes);
     this.#wal.set(core.wal_bytes);
     this.#readers.set(gateway.streamReaders);
+    for (const counter of [this.#streamBytes, this.#streamGaps]) counter.reset();
+    this.#streamBytes.inc(gateway.stream.bytes);
+    this.#streamGaps.inc(gateway.stream.gaps);
     this.#requests.set(gateway.requests);
     this.#runWaits.set(gateway.runWaits);
     this.#loopMean.set({ thread: "gateway" }, gateway.loopDelay.mean);
@@ -146,7 +153,7 @@ export class ServerMetrics {
     return new Gauge({ name: `millrace_${name}`, help, labelNames, registers: [this.#collection] });
   }
 
-  #counter(name: string, help: string, labelNames: string[]): Counter {
+  #counter(name: string, help: string, labelNames: string[] = []): Counter {
     return new Counter({ name: `millrace_${name}`, help, labelNames, registers: [this.#collection] });
   }
 }

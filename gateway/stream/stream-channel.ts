@@ -28,6 +28,8 @@ export interface ChannelPorts {
   defer(work: () => void): void;
   /** Bytes that connections have not taken, of all channels. */
   readonly unsent: { bytes: number };
+  /** Bytes given to connections and gaps reported to readers (`resync`), since the start of the hub. */
+  readonly given: { bytes: number; gaps: number };
   /** The last reader has left. */
   emptied(channel: StreamChannel): void;
 }
@@ -109,6 +111,7 @@ export class StreamChannel {
     const first = helloFrame(latest, from) + (replayable ? this.#snapshot() : this.#resync(latest));
     this.#subscribers.add(subscriber);
     exchange.watch(subscriber);
+    this.#ports.given.bytes += first.length;
     subscriber.blocked = !exchange.begin(200, headers, first, COMMENT_FRAME);
     this.catchUp(subscriber);
   }
@@ -248,6 +251,7 @@ export class StreamChannel {
   }
 
   #resync(latest: number): string {
+    this.#ports.given.gaps += 1;
     return resyncFrame(latest) + this.#snapshot();
   }
 
@@ -272,6 +276,7 @@ export class StreamChannel {
 
   #write(subscriber: Subscriber, piece: string | Uint8Array): void {
     subscriber.wroteUs = this.#ports.now();
+    this.#ports.given.bytes += piece.length;
     if (subscriber.exchange.write(piece)) return;
     subscriber.blocked = true;
     subscriber.waiting = piece.length;

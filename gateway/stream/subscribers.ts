@@ -56,6 +56,7 @@ export class StreamHub {
       now: () => timing.now(),
       defer: (work) => timing.defer(work),
       unsent: { bytes: 0 },
+      given: { bytes: 0, gaps: 0 },
       emptied: (channel) => this.#emptied(channel),
     };
   }
@@ -65,6 +66,11 @@ export class StreamHub {
     let size = 0;
     for (const channel of this.#channels.values()) size += channel.size;
     return size;
+  }
+
+  /** Bytes given to connections, and gaps reported to readers. */
+  get given(): Readonly<{ bytes: number; gaps: number }> {
+    return this.#ports.given;
   }
 
   /** Connects a client that has everything up to `since`; null: only new messages are wanted. */

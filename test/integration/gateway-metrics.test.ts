@@ -59,6 +59,8 @@ t.test("the answer has what core and gateway know, in the form that Accept names
     ['millrace_actor_step_seconds_total{actor="dispatcher"}', 1.5],
     ["millrace_database_bytes", 4096],
     ["millrace_stream_readers", 0],
+    ["millrace_stream_bytes_total", 0],
+    ["millrace_stream_gaps_total", 0],
   ] as const)
     t.equal(series.get(name), value, name);
   t.ok((series.get("millrace_resident_memory_bytes") ?? 0) > 0);
@@ -117,7 +119,15 @@ t.test("flows and resources beyond the bound are summed as other", async (t) => 
       runs: Object.fromEntries(STATE_TYPES.map((state) => [state, 2 * ids.length])),
       flows: Object.fromEntries(ids.map((id) => [id, each])),
     },
-    { streamReaders: 0, requests: 0, runWaits: 0, loopDelay: { mean: 0, max: 0 }, residentBytes: 1, heapBytes: 1 },
+    {
+      streamReaders: 0,
+      stream: { bytes: 70, gaps: 2 },
+      requests: 0,
+      runWaits: 0,
+      loopDelay: { mean: 0, max: 0 },
+      residentBytes: 1,
+      heapBytes: 1,
+    },
   );
   const series = seriesOf((await metrics.text(false)).body);
   t.ok(series.size <= SERIES_MAX, `${series.size} series`);

@@ -391,3 +391,16 @@ t.test("readers that do not read hold no more than a bounded sum; the others are
     t.equal(framesOf(first).length, 61, "and gets what it missed when it reads again");
   }
 });
+
+t.test("bytes given to readers and gaps reported to them are counted", async (t) => {
+  const { hub, time, commit, connect, skip } = setup();
+  t.same(hub.given, { bytes: 0, gaps: 0 });
+  const [one, two] = [connect(), connect()];
+  commit([["run.updated", 1]]);
+  time.pass(window);
+  const bytesOf = () => [...one.pieces, ...two.pieces].join("").length;
+  t.same(hub.given, { bytes: bytesOf(), gaps: 0 });
+  skip(5);
+  commit([["run.updated", 2]]);
+  t.same(hub.given, { bytes: bytesOf(), gaps: 2 }, "one gap for each reader");
+});
