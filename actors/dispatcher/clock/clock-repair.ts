@@ -74,10 +74,12 @@ export function putScheduleRight(turn: Turn, schedule: Schedule): void {
   extend(turn, schedule, true);
 }
 
-/** Ended runs come from the store; unfinished runs, possibly not yet committed, from memory. */
+/** Committed runs come from the store; runs that are possibly not yet committed, ended or not, are in memory. */
 function runsOfFiresAfter({ state }: Turn, { id }: Schedule, us: number): ReadonlySet<number> {
   const found = new Set(state.reader.runsOfFiresAfter(id, us));
-  for (const run of state.runs.values()) if (run.schedule_id === id && (run.scheduled_time ?? 0) > us) found.add(run.id);
+  for (const run of [...state.runs.values(), ...state.endedRuns()]) {
+    if (run.schedule_id === id && (run.scheduled_time ?? 0) > us) found.add(run.id);
+  }
   return found;
 }
 

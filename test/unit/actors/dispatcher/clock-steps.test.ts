@@ -103,6 +103,7 @@ function scheduled(kit: DispatchKit, body: Record<string, unknown>): number {
 t.test("schedules that decided fires while the clock was ahead are named, and go on from now when it is accepted", async (t) => {
   const kit = new DispatchKit();
   const id = scheduled(kit, { kind: "interval", interval: 86_400, anchor: START_US + DAY, catchup: "latest" });
+  const laidOut = [...kit.state.runs.keys()];
   stepForAWhile(kit, 400 * DAY);
   const silent = START_US + 401 * DAY;
   t.match(problemOf(kit), { schedules_count: 1, schedules: [{ id, flow: "job", project: "shop", next_fire: silent }] });
@@ -119,6 +120,11 @@ t.test("schedules that decided fires while the clock was ahead are named, and go
   t.same(
     dropped.map(({ scheduled_time, place }) => [(Number(scheduled_time) - START_US) / DAY, place]),
     [1, 2, 3].map((day) => [day, "future"]),
+  );
+  t.same(
+    dropped.map((run) => run.id),
+    laidOut,
+    "a fire has one run, also when its former run ended in a step that is not yet committed",
   );
   t.same(
     [...kit.state.runs.values()].filter(({ scheduled_time }) => (scheduled_time ?? 0) > START_US + 400 * DAY),
