@@ -53,6 +53,8 @@ export class MovesChecker implements Checker {
   readonly #endedWaiting = new Set<number>();
   /** Runs with events in the batch that are deleted with their flow. */
   readonly #deleted = new Set<number>();
+  /** Flows of the runs that the batch creates. */
+  readonly #flowOfCreated = new Map<number, number>();
   /** Starts ("run/lease/time") that an engine reports as Pending and Running together: one operation, two events. */
   readonly #startedAtOnce = new Set<string>();
   /** Those starts whose Pending was in an earlier slice of the report. */
@@ -84,7 +86,7 @@ export class MovesChecker implements Checker {
       // Timers that are due in one step may mark a child as late and end its parent, which cancels the child.
       if (this.#endedWaiting.has(run) && recorded === `run.late ${expected}`) continue;
       // The end of a caller cancels its child; where both are deleted with their flow, no row of the child is written any more.
-      if (this.#deleted.has(run) && expected === "" && recorded === "run.cancelled") continue;
+      if (this.#deleted.has(run) && recorded === `${expected} run.cancelled`.trimStart()) continue;
       throw new Violation(
         "one event per move",
         `batch ${batch.number}: run ${run} has [${recorded}], its moves ask for [${expected}]`,
@@ -94,6 +96,7 @@ export class MovesChecker implements Checker {
     this.#cancelled.clear();
     this.#endedWaiting.clear();
     this.#deleted.clear();
+    this.#flowOfCreated.clear();
     this.#expected.clear();
     this.#recorded.clear();
   }
@@ -118,6 +121,7 @@ export class MovesChecker implements Checker {
 
   #created(operation: Operation): void {
     const run = operation.number("id");
+    this.#flowOfCreated.set(run, operation.number("flow_id"));
     push(this.#expected, run, "run.scheduled");
     const type = operation.text("state_type") as StateType;
     const name = operation.text("state_name");
@@ -145,7 +149,9 @@ export class MovesChecker implements Checker {
   }
 
   #flowDeleted(flow: number, history: History): void {
-    for (const run of this.#recorded.keys()) if (history.runs.get(run)?.flow === flow) this.#deleted.add(run);
+    for (const run of this.#recorded.keys()) {
+      if ((history.runs.get(run)?.flow ?? this.#flowOfCreated.get(run)) === flow) this.#deleted.add(run);
+    }
   }
 
   #allow(from: StateType, operation: Operation): void {
