@@ -76,7 +76,9 @@ export class RerunsChecker implements Checker {
     const { type } = moveOf(operation);
     const message = String(operation.get("state_message"));
     const isUncounted = operation.text("state_details").includes('"uncounted":true');
-    // A person may move a crashed run to Crashed again before its rerun; the rerun repeats the first crash.
+    // A person may move a crashed run to Crashed again before its rerun; the rerun repeats the first crash. A run that is
+    // forced to another state has no crash left to repeat.
+    if (before.type === "Crashed" && type !== "Crashed") this.#crashed.delete(id);
     if (type === "Crashed" && !this.#crashed.has(id)) this.#crashed.set(id, isUncounted);
     if (type === "Crashed" && isUncounted) this.#notCounted(id);
     else if (isEndOfNeighbour(operation) && this.#limitOf(before.flow, history) > 0 && !this.#uncounted.has(id))
