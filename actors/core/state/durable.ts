@@ -118,6 +118,8 @@ export class DurableBook {
   readonly #reader: DurableReader;
   readonly #away: Away;
   readonly #lineages = new Map<number, Lineage>();
+  /** Lineages that have ended, until that is committed: the store may not have them yet. */
+  readonly #ended = new RecentRows<number, Lineage>(() => null);
   readonly #open = new Map<number, StoredWait>();
   /** Open waits for events, by the name of the event, the oldest first. */
   readonly #byEvent = new Map<string, Set<StoredWait>>();
@@ -153,6 +155,11 @@ export class DurableBook {
   get(id: number): Lineage {
     const known = this.#lineages.get(id);
     if (known !== undefined) return known;
+    const ended = this.#ended.find(id);
+    if (ended !== null) {
+      this.#lineages.set(id, ended);
+      return ended;
+    }
     this.#away.recallLineages([id]);
     return this.#lineages.get(id) ?? this.load(id, this.#rowOf(id));
   }
@@ -187,9 +194,10 @@ export class DurableBook {
     return lineage.hasWaits;
   }
 
-  /** Drops a lineage that has ended; the store has what is left of it. */
-  forget(lineage: Lineage): void {
+  /** Drops a lineage that has ended; once that is committed, the store has what is left of the lineage. */
+  forget(lineage: Lineage, turn: number): void {
     this.#lineages.delete(lineage.id);
+    this.#ended.put(lineage.id, lineage, turn);
   }
 
   /** Drops a lineage whose run leaves memory, with its waits except those for events. */
@@ -333,16 +341,17 @@ export class DurableBook {
   }
 
   #originOf(id: number): ForkOrigin | null {
-    const known = this.#lineages.get(id);
-    return known === undefined ? originOf(this.#rowOf(id)) : known.origin;
+    const known = this.#lineages.get(id) ?? this.#ended.find(id);
+    return known === null ? originOf(this.#rowOf(id)) : known.origin;
   }
 
   newestRunOf(lineage: Lineage): number | null {
     return lineage.run?.id ?? this.#reader.newestRunOf(lineage.id);
   }
 
-  /** Drops settled waits that are committed. */
+  /** Drops settled waits and ended lineages that are committed. */
   trim(committedTurn: number): void {
+    this.#ended.trim(committedTurn);
     this.#waits.trim(committedTurn);
     this.#used.trim(committedTurn);
   }

@@ -44,7 +44,7 @@ function endLineage(turn: Turn, lineage: Lineage, outcome: WaitOutcome): void {
   const { durable } = turn.state;
   const waits = [...lineage.waits.values()];
   for (const wait of waits) closeWait(turn, wait, null);
-  durable.forget(lineage);
+  durable.forget(lineage, turn.number);
   const called = waits.filter(isCancelledWithParent);
   turn.state.parked.recallLineages(called.flatMap(({ child_lineage_id }) => child_lineage_id ?? []));
   for (const wait of called) cancelChild(turn, wait);

@@ -1,7 +1,7 @@
 /** Steps of durable runs: what is stored, under which lease, and what a rerun learns. */
 import t from "tap";
 import { operations } from "../../../support/decision-record.ts";
-import { createId, poll, report, startRun, workOf } from "../../../support/dispatch-steps.ts";
+import { createId, move, poll, report, startRun, workOf } from "../../../support/dispatch-steps.ts";
 import { arm, identityOf, moveOf, parkOf, send, startDurable, stepOf, takeRun } from "../../../support/durable-steps.ts";
 import { answerOf, begin, exchange, heldOf, moved } from "../../../support/exchange-steps.ts";
 import { storedKit } from "../../../support/stored-kit.ts";
@@ -153,4 +153,19 @@ t.test("a retry goes on with the results that there are by then, not with those 
   kit.tell({ kind: "EngineGone", engine_id: "e1", cause: null });
   const retried = kit.send("RetryRun", { target: held.id, body: { from: "failure" } });
   t.match(operations(retried, "put_lineage"), [{ origin_id: held.id, before_task: 2, before_time: kit.nowUs + 1 }]);
+});
+
+t.test("a retry that ended and was moved back before it was committed still sees the steps of its origin", async (t) => {
+  const { kit } = storedKit();
+  const held = startDurable(kit);
+  send(kit, held, [stepOf(3, 7), moveOf(kit, 4, "Failed")]);
+  kit.committed = kit.turn;
+  const retry = Number(kit.send("RetryRun", { target: held.id, body: {} }).reply?.body["id"]);
+  kit.send("CancelRun", { target: retry });
+  move(kit, retry, "Scheduled", { force: true });
+  kit.committed = null;
+  const taken = takeRun(kit, "e2");
+  t.equal(taken.id, retry);
+  t.match(taken.item["durable"], { lineage_id: retry, steps: 1 });
+  t.match(kit.state.durable.get(retry).origin, { id: held.id });
 });
