@@ -22,5 +22,7 @@ export const GATEWAY = "gateway";
 export const COMMITS = "commits";
 /** Informs main that the gateway listens. */
 export const LISTENING = "listening";
+/** Informs main that somebody reads the metrics. */
+export const SCRAPES = "scrapes";
 /** Lines for the server's log are sent here. */
 export const SERVER_LOG = "server-log";

@@ -17,6 +17,7 @@ import {
   RULE_ENGINE,
   RULE_READER,
   SCHEDULER,
+  SCRAPES,
   SERVER_LOG,
   STORE_WRITER,
   USER_CODE,
@@ -112,7 +113,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [USER_CODE]: "main",
       [GATEWAY]: gateway,
     },
-    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SERVER_LOG]: "main" },
+    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SCRAPES]: "main", [SERVER_LOG]: "main" },
     entry,
   };
 }

@@ -3,6 +3,7 @@
  * The path of a request through its parts is in README.md.
  */
 
+import type { HeapInfo } from "node:v8";
 import { refuse } from "#protocol/errors";
 import type { RouteAbandoned, RouteMessage, RouteRequest } from "#protocol/routes/custom-route";
 import type { Command, CommandNotice } from "#protocol/wire/command";
@@ -72,6 +73,8 @@ export interface GatewayPorts {
   warn?(text: string): void;
   /** Handling a request blocked the thread for this long. */
   held?(what: string, tookUs: number): void;
+  /** The metrics were read. */
+  scraped?(): void;
 }
 
 export interface Gateway {
@@ -84,6 +87,8 @@ export interface Gateway {
   serve(exchange: Exchange): void;
   /** Handles a message of the committed feed, in feed order, or of the records and user code actors. A throw is a failure. */
   receive(message: GatewayMessage): void;
+  /** The heaps of the reader threads. */
+  readerHeaps(): Promise<HeapInfo[]>;
   /** After a failure: rebuilds the state. Connections stay; `failedAt` is the message whose handling failed. */
   restart(failedAt: GatewayMessage | null): void;
   /** Ends streams, rejects new requests, waits briefly for outstanding answers, then closes. The thread may end afterwards. */
@@ -115,7 +120,7 @@ class HttpGateway implements Gateway, RequestHandler {
 
   constructor(options: GatewayOptions, ports: GatewayPorts) {
     this.#options = options;
-    this.#ports = { defect: tellDefect, warn: tellDefect, held: () => undefined, ...ports };
+    this.#ports = { defect: tellDefect, warn: tellDefect, held: () => undefined, scraped: () => undefined, ...ports };
     this.#access = new Access(options);
     this.#reads = new Reads(options.database_path, {
       failed: (exchange, cause) => this.failed(exchange, cause),
@@ -157,6 +162,10 @@ class HttpGateway implements Gateway, RequestHandler {
     if (message.kind === "Serving") this.#readiness.report(message.reason);
     else if (isRouteMessage(message)) this.#custom.receive(message);
     else this.#state.receive(message);
+  }
+
+  readerHeaps(): Promise<HeapInfo[]> {
+    return this.#reads.heaps();
   }
 
   restart(failedAt: GatewayMessage | null): void {

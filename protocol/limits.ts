@@ -219,9 +219,12 @@ export const RUN_WAITS_MAX = 10_000;
  * Flows with series of their own in GET /metrics. With nine states each, they and all other metrics stay below 2,000 series;
  * the rest is counted as flow "other".
  */
-export const METRIC_FLOWS_MAX = 150;
+export const METRIC_FLOWS_MAX = 140;
 /** Resources with series of their own in GET /metrics; the rest is summed as "other". */
 export const METRIC_RESOURCES_MAX = 100;
+
+/** Engines with series of their own in GET /metrics: the first to register; the rest is summed as "other". */
+export const METRIC_ENGINES_MAX = 30;
 
 /** Stream messages kept for reconnecting clients; an older number gets resync. */
 export const STREAM_RING_COUNT = 4_096;

@@ -5,6 +5,7 @@
  * thread ends unexpectedly, each of its actors is reported as exited.
  */
 import { setTimeout } from "node:timers/promises";
+import { getHeapStatistics } from "node:v8";
 import { MessageChannel, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
 import { expose, type Remote, transfer, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
@@ -13,8 +14,10 @@ import { assert } from "./assert.ts";
 import { type Clock, createSystemClock } from "./clock.ts";
 import { Host, type Stall } from "./host.ts";
 import { Link } from "./link.ts";
+import { LoopDelay } from "./loop-delay.ts";
 import { actorsOn, namesOn, type Placement, threadOf, threadsOf } from "./placement.ts";
 import type { Control } from "./supervisor.ts";
+import { memoryOf, type ThreadMemory } from "./thread-memory.ts";
 import { createSystemAlarm } from "./timers.ts";
 
 /**
@@ -39,6 +42,26 @@ export interface ExitReport {
   counted: boolean;
 }
 
+/** Figures of one thread, or of threads that it owns together. */
+export interface ThreadFigures extends ThreadMemory {
+  thread: string;
+  /** Delays of the event loop since the thread was first asked for them; null before, and for threads that another one owns. */
+  loop_delay: ReturnType<LoopDelay["delays"]["figures"]> | null;
+}
+
+/** Figures of the actors of a thread, of the thread itself and of the threads that it owns. */
+interface HostFigures {
+  actors: ActorFigures[];
+  own: Omit<ThreadFigures, "thread">;
+  owned: ThreadFigures[];
+}
+
+/** The figures of all threads. */
+export interface AllFigures {
+  actors: ActorFigures[];
+  threads: ThreadFigures[];
+}
+
 /** The calls that main makes to a thread. */
 interface ThreadControl {
   connect(peer: string, names: string[], port: MessagePort): Promise<void>;
@@ -46,7 +69,7 @@ interface ThreadControl {
   start(name: string): Promise<void>;
   stop(name: string): Promise<void>;
   kill(name: string, reason: string): void;
-  figures(): ActorFigures[];
+  figures(loops: boolean): Promise<HostFigures>;
   close(): void;
 }
 
@@ -55,11 +78,15 @@ export class ThreadHost implements ThreadControl {
   readonly host: Host;
   readonly #links = new Map<string, { link: Link; closed: Promise<void> }>();
   readonly #atClose: (() => void)[] = [];
+  readonly #clock: Clock;
+  readonly #owned = new Map<string, () => Promise<ThreadMemory>>();
+  #loop: LoopDelay | null = null;
   #close: () => void;
   #stalled: (stall: Stall) => void = () => undefined;
 
   constructor(exited: (name: string, error: Error) => void, close: () => void, clock: Clock = createSystemClock()) {
     this.#close = close;
+    this.#clock = clock;
     this.host = new Host({
       clock,
       alarm: createSystemAlarm(),
@@ -101,6 +128,11 @@ export class ThreadHost implements ThreadControl {
     this.#atClose.push(release);
   }
 
+  /** Names the threads that this one owns, beside those of the placement: their memory is theirs together. */
+  owns(threads: string, memory: () => Promise<ThreadMemory>): void {
+    this.#owned.set(threads, memory);
+  }
+
   start(name: string): Promise<void> {
     return this.host.start(name);
   }
@@ -113,13 +145,22 @@ export class ThreadHost implements ThreadControl {
     this.host.kill(name, reason);
   }
 
-  figures(): ActorFigures[] {
-    return this.host.figures();
+  /** With `loops`, the delay of the event loop is measured from now on, which takes a timer. */
+  async figures(loops: boolean): Promise<HostFigures> {
+    if (loops) this.#loop ??= new LoopDelay(this.#clock);
+    const loop_delay = this.#loop?.delays.figures() ?? null;
+    const owned = [...this.#owned].map(async ([thread, memory]) => ({ thread, ...(await memory()), loop_delay: null }));
+    return {
+      actors: this.host.figures(),
+      own: { ...memoryOf(getHeapStatistics()), loop_delay },
+      owned: await Promise.all(owned),
+    };
   }
 
   close(): void {
     for (const { link } of this.#links.values()) link.close();
     this.host.close();
+    this.#loop?.stop();
     for (const release of this.#atClose) release();
     this.#close();
   }
@@ -146,7 +187,7 @@ export function serveThread<Data>(setup: (data: Data, thread: ThreadHost) => Act
     start: (name) => thread.start(name),
     stop: (name) => thread.stop(name),
     kill: (name, reason) => thread.kill(name, reason),
-    figures: () => thread.figures(),
+    figures: (loops) => thread.figures(loops),
     close: () => thread.close(),
   };
   expose(control, nodeEndpoint(port));
@@ -175,6 +216,7 @@ export class Threads implements Control {
   readonly #threads = new Map<string, RunningThread>();
   #linking: Promise<unknown> = Promise.resolve();
   #closing = false;
+  #watchesLoops = false;
 
   constructor(placement: Placement, data: object, exited: Exited) {
     this.#placement = placement;
@@ -225,10 +267,19 @@ export class Threads implements Control {
     await this.#threads.get(thread)?.worker?.terminate();
   }
 
-  async figures(): Promise<ActorFigures[]> {
-    const up = [...this.#threads.values()].filter((thread) => thread.up);
-    const none = (): ActorFigures[] => [];
-    return (await Promise.all(up.map(({ control, ended }) => Promise.race([control.figures(), ended.catch(none)])))).flat();
+  /** From now on, the figures have the delays of the event loops. */
+  watchLoops(): void {
+    this.#watchesLoops = true;
+  }
+
+  async figures(): Promise<AllFigures> {
+    const up = [...this.#threads].filter(([, thread]) => thread.up);
+    const asked = up.map(async ([thread, { control, ended }]) => {
+      const figures = await Promise.race([control.figures(this.#watchesLoops), ended.catch(() => null)]);
+      return figures === null ? null : { ...figures, threads: [{ thread, ...figures.own }, ...figures.owned] };
+    });
+    const known = (await Promise.all(asked)).filter((figures) => figures !== null);
+    return { actors: known.flatMap(({ actors }) => actors), threads: known.flatMap(({ threads }) => threads) };
   }
 
   /** Lets every thread end by itself; the actors have been stopped before. */

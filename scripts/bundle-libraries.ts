@@ -25,7 +25,7 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
   "cron-parser": { file: "cron-parser", names: ["CronExpressionParser"] },
   luxon: { file: "luxon" },
   "nunjucks/src/parser.js": { file: "nunjucks-parser", names: ["parse"] },
-  "prom-client": { file: "prom-client", names: ["Counter", "Gauge", "Registry"] },
+  "prom-client": { file: "prom-client", names: ["Counter", "Gauge", "Histogram", "Registry"] },
   "smol-toml": { file: "smol-toml" },
   typebox: { file: "typebox" },
   "typebox/compile": { file: "typebox-compile" },

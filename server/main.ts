@@ -3,7 +3,8 @@
  * To read on: actors/tree.ts lists the actors, server/threads/ creates them.
  */
 import { rmSync } from "node:fs";
-import { DISPATCHER, GATEWAY, LISTENING, RECORDS, SERVER_LOG } from "#actors/names";
+import { DISPATCHER, GATEWAY, LISTENING, RECORDS, SCRAPES, SERVER_LOG } from "#actors/names";
+import type { Figures } from "#actors/records/records";
 import { placementOf, TREE } from "#actors/tree";
 import type { Serving } from "#protocol/wire/feed";
 import { type Clock, createSystemClock } from "#runtime/clock";
@@ -94,6 +95,7 @@ async function startTree(
   threads.main.onStall((stall) => writeLine(log, { level: "warn", text: stallText(stall) }));
   threads.main.host.attach(SERVER_LOG, { deliver: (message) => writeLine(log, message as LogMessage) });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
+  threads.main.host.attach(SCRAPES, { deliver: () => threads.watchLoops() });
   const draining = new Draining(() => threads.main.host.send(DISPATCHER, { kind: "StopWork" }));
   void draining.staying.then((runs) => {
     if (runs > 0) log.info(config.drainSecs > 0 ? `waiting for runs: ${runs}` : `runs that go on in their engines: ${runs}`);
@@ -184,10 +186,10 @@ async function cleanStepFiles(home: string, databasePath: string, clock: Clock, 
   }
 }
 
-/** Sends the figures of all actors to the records actor, which serves them. */
+/** Sends the figures of all actors and threads to the records actor, which serves them. */
 async function sendFigures(threads: Threads): Promise<void> {
-  const actors = await threads.figures();
-  threads.main.host.send(RECORDS, { kind: "Figures", actors });
+  const figures = await threads.figures();
+  threads.main.host.send(RECORDS, { kind: "Figures", ...figures } satisfies Figures);
 }
 
 /** New work is rejected first, then the tree stops from the gateway to the writers, then the threads end by themselves. */

@@ -1,4 +1,5 @@
 /** What the actors of the dispatch group are given. */
+import type { Durations } from "#runtime/durations";
 import type { IdSource } from "../ids.ts";
 import type { Quarantine } from "../rule-engine/reactions/quarantine.ts";
 import type { Secrets } from "./secrets.ts";
@@ -14,6 +15,8 @@ export interface GroupPorts {
   announceEpoch(): void;
   /** The newest stream number. */
   lastSeq(): number;
+  /** Durations of the transactions. */
+  readonly commits: Durations;
   /** The number for the next step, shared by the actors of the group. */
   nextTurn(): number;
   /** The point at which rules last crashed an actor. */

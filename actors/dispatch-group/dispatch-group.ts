@@ -12,6 +12,7 @@ import type { Statements } from "#storage/sqlite/statements";
 import { emptyDecision } from "#storage/write/batch";
 import type { GroupPorts } from "../core/ports.ts";
 import type { DispatchSettings, LiveState } from "../core/state/live-state.ts";
+import { RunDurations } from "../core/state/run-durations.ts";
 import { resumeCancels } from "../dispatcher/backfills/cancel-backfill.ts";
 import { Dispatcher, settleAfterRestart } from "../dispatcher/dispatcher.ts";
 import { ExpectationTimer } from "../expectation-timer/expectation-timer.ts";
@@ -65,6 +66,7 @@ export class DispatchGroup {
   /** Messages of discovery received in the read-only state, kept for the reload. */
   #kept: GroupMessage[] = [];
   readonly #quarantine = new Quarantine();
+  readonly #durations = new RunDurations();
   #statements: Statements | null = null;
   #state: LiveState | null = null;
 
@@ -89,6 +91,7 @@ export class DispatchGroup {
       committedTurn: () => options.commits.committedTurn,
       announceEpoch: () => options.commits.announce(this.#epoch),
       lastSeq: () => options.commits.lastSeq,
+      commits: options.commits.commits,
       nextTurn: () => {
         this.#turn += 1;
         return this.#turn;
@@ -169,6 +172,8 @@ export class DispatchGroup {
     state.committedTurn = this.#ports.committedTurn;
     state.uptimeUs = uptimeUs;
     state.bootUs = bootUs;
+    state.durations = this.#durations;
+    this.#durations.reloaded();
     this.#state = state;
     this.#epoch += 1;
     this.#halted = false;

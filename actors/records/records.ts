@@ -15,6 +15,7 @@ import { canonicalJson } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import type { Command, CommandNotice, CommandsOf } from "#protocol/wire/command";
 import type { LiveFlows } from "#protocol/wire/feed";
+import type { ThreadInfo } from "#protocol/wire/figures";
 import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core/core-actor.ts";
 import type { GroupPorts } from "../core/ports.ts";
 import type { Flow } from "../core/state/flow.ts";
@@ -59,10 +60,11 @@ export interface Listening {
   url: string;
 }
 
-/** Figures of all actors, collected by main. */
+/** Figures of all actors and threads, collected by main. */
 export interface Figures {
   kind: "Figures";
   actors: ActorInfo[];
+  threads: ThreadInfo[];
 }
 
 export type RecordsMessage =
@@ -77,10 +79,11 @@ export type RecordsMessage =
 
 export class Records extends CoreActor<CommandsOf<"records">, RecordsMessage> {
   protected readonly commands: CommandHandlers<CommandsOf<"records">> = {
-    GetActors: (turn, command) => turn.answers.json(command, 200, this.#actors),
+    GetActors: (turn, command) => turn.answers.json(command, 200, this.#figures.actors),
     GetServer: (turn, command) => turn.answers.json(command, 200, describeServer(turn, this.#facts, this.ports.lastSeq())),
     GetQueue: (turn, command) => turn.answers.json(command, 200, describeQueue(turn)),
-    GetMetrics: (turn, command) => turn.answers.json(command, 200, describeMetrics(turn, this.#facts, this.#actors)),
+    GetMetrics: (turn, command) =>
+      turn.answers.json(command, 200, describeMetrics(turn, this.#facts, this.#figures, this.ports.commits)),
     ExplainRun: explainRun,
     GetSettings: (turn, command) => turn.answers.json(command, 200, describeSettings(turn, this.#facts)),
     PatchSettings: (turn, command) => patchSettings(turn, command, this.#facts),
@@ -107,13 +110,13 @@ export class Records extends CoreActor<CommandsOf<"records">, RecordsMessage> {
       this.#facts.listening(host, port, url);
       this.#tellLiveFlows(turn);
     },
-    Figures: (_turn, { actors }) => {
-      this.#actors = actors;
+    Figures: (_turn, { actors, threads }) => {
+      this.#figures = { actors, threads };
     },
     ...NO_LONG_POLLS,
   };
   readonly #facts: ServerFacts;
-  #actors: ActorInfo[] = [];
+  #figures: Pick<Figures, "actors" | "threads"> = { actors: [], threads: [] };
 
   constructor(state: LiveState, ports: GroupPorts, facts: ServerFacts) {
     super(state, ports);

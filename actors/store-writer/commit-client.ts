@@ -10,6 +10,7 @@
  * dropped.
  */
 import type { Primitive } from "#protocol/wire/feed";
+import { Durations } from "#runtime/durations";
 import type { Endpoint } from "#runtime/host";
 import type { Lane } from "#runtime/mailbox";
 import { type Batch, type BatchOutcome, changesRows, type Decision } from "#storage/write/batch";
@@ -88,6 +89,8 @@ export class CommitClient implements Endpoint {
    */
   #discarding = false;
   #settled: (() => void)[] = [];
+  /** Durations of the transactions. */
+  readonly commits = new Durations();
 
   constructor(options: CommitClientOptions) {
     this.#options = options;
@@ -114,6 +117,7 @@ export class CommitClient implements Endpoint {
     switch (known.kind) {
       case "Acknowledged":
         this.#lastSeq = known.last_seq;
+        if (known.took_us !== null) this.commits.add(known.took_us);
         return this.#acknowledged(known.number);
       case "Rejected":
         return this.#rejected(known);

@@ -151,11 +151,14 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
       first_event_id: 0,
       logs: [],
     };
+    let tookUs: number | null = null;
     if (changesRows(batch)) {
+      const startUs = this.#nowUs();
       const result = this.#writer.commit(request);
       committed.first_seq = result.first_seq;
       committed.first_event_id = result.first_event_id;
       committed.logs = result.logs;
+      tookUs = this.#nowUs() - startUs;
       this.#askForCheckpoint(batch.ops.length, out);
     }
     // At the start of a core, send the gateway the current stream number, so that its first message leaves no gap.
@@ -169,6 +172,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
       number: batch.number,
       first_event_id: committed.first_event_id,
       last_seq: this.#writer.latestSeq,
+      took_us: tookUs,
     } satisfies BatchOutcome);
   }
 

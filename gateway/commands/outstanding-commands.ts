@@ -14,6 +14,7 @@ import { type Refusal, refuse } from "#protocol/errors";
 import type { ServerInfo } from "#protocol/records/server";
 import { COMMANDS, type Command, type CommandKind, type CommandNotice } from "#protocol/wire/command";
 import type { Primitive, ReadOnly } from "#protocol/wire/feed";
+import { Durations } from "#runtime/durations";
 import type { Alarm } from "#runtime/timers";
 import type { BodyMemory } from "../request/body-budget.ts";
 import { reply, replyRefusal } from "../request/reply.ts";
@@ -68,6 +69,8 @@ export class OutstandingCommands {
   #deciding = 0;
   /** The reason and start of the read-only state, or null. */
   #readOnly: ReadOnly | null = null;
+  /** From the arrival of a request that changes something to its answer, long-polls excluded. */
+  readonly acknowledgements = new Durations();
   #phase: "open" | "stopping" | "closed" = "open";
   #drained: (() => void) | null = null;
   /** Set once this table has failed: later requests are forwarded to the new table. */
@@ -153,6 +156,7 @@ export class OutstandingCommands {
 
   /** Sends the answers of a commit; flat: command id, status, body. */
   settle(replies: readonly Primitive[]): void {
+    const nowUs = this.#ports.now();
     for (let index = 0; index < replies.length; index += 3) {
       const pending = this.#pending.get(Number(replies[index]));
       if (pending === undefined) continue;
@@ -168,6 +172,7 @@ export class OutstandingCommands {
       if (pending.endWaitUs > 0 && status === 201 && text !== null)
         this.#ports.awaitEnd(pending.exchange, text, pending.endWaitUs);
       else reply(pending.exchange, status, text);
+      if (pending.waitUs === null && COMMANDS[pending.kind].writes) this.acknowledgements.add(nowUs - pending.arrivedUs);
       this.#close(pending);
     }
   }

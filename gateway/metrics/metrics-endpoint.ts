@@ -2,7 +2,6 @@
  * GET /metrics. Scrapers that ask during a collection share its figures, so their number does not multiply the work of the
  * core. The metrics library is loaded at the first scrape: a server without a scraper does not pay for it at its start.
  */
-import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { CommandKind } from "#protocol/wire/command";
 import type { CoreFigures } from "#protocol/wire/figures";
 import type { OutstandingCommands } from "../commands/outstanding-commands.ts";
@@ -14,27 +13,25 @@ import { InnerExchange, type InnerOutcome } from "../request/inner-exchange.ts";
 import { replyMetrics, replyRefused } from "../request/reply.ts";
 import type { StreamHub } from "../stream/subscribers.ts";
 import type { Exchange } from "../transport/transport-port.ts";
-import type { GatewayFigures, RunCounts, ServerMetrics } from "./server-metrics.ts";
+import type { GatewayFigures, MetricsText, RunCounts, ServerMetrics } from "./server-metrics.ts";
 
 export interface MetricsSources {
   commands: OutstandingCommands;
   hub: StreamHub;
   reads: Reads;
   waits: RunWaits;
+  scraped(): void;
 }
 
-/** Milliseconds between two samples of the event loop's delay. */
-const LOOP_SAMPLE_MS = 20;
-
-type Collected = { ok: true; metrics: ServerMetrics } | { ok: false; outcome: InnerOutcome };
+/** The answer by form, true for OpenMetrics; rendered once for each form that is asked for. */
+type Collected = { ok: true; text(openMetrics: boolean): Promise<MetricsText> } | { ok: false; outcome: InnerOutcome };
 
 export class MetricsEndpoint implements Endpoint {
   readonly auth = true;
   readonly #kind: CommandKind;
   readonly #sources: MetricsSources;
   readonly #failed: (exchange: Exchange, cause: unknown) => void;
-  #metrics: ServerMetrics | null = null;
-  #loop: IntervalHistogram | null = null;
+  readonly #forms = new Map<boolean, ServerMetrics>();
   #collecting: Promise<Collected> | null = null;
 
   constructor(kind: CommandKind, sources: MetricsSources, failed: (exchange: Exchange, cause: unknown) => void) {
@@ -44,6 +41,7 @@ export class MetricsEndpoint implements Endpoint {
   }
 
   serve(exchange: Exchange): void {
+    this.#sources.scraped();
     const openMetrics = exchange.header("accept").includes("application/openmetrics-text");
     this.#answer(exchange, openMetrics).catch((cause: unknown) => this.#failed(exchange, cause));
   }
@@ -55,14 +53,14 @@ export class MetricsEndpoint implements Endpoint {
     const collected = await this.#collecting;
     if (!exchange.open) return;
     if (collected.ok) {
-      const { body, type } = await collected.metrics.text(openMetrics);
+      const { body, type } = await collected.text(openMetrics);
       if (exchange.open) replyMetrics(exchange, type, body);
     } else if (collected.outcome.kind === "answered") replyRefused(exchange, collected.outcome.status, collected.outcome.body);
     else exchange.cut();
   }
 
   async #collect(): Promise<Collected> {
-    this.#metrics ??= new (await import("./server-metrics.ts")).ServerMetrics();
+    const { ServerMetrics } = await import("./server-metrics.ts");
     const core = await this.#ask((exchange) =>
       this.#sources.commands.submit(
         { kind: this.#kind, target: 0, body: null, bytes: 0, waitUs: null, idempotency: null },
@@ -74,8 +72,16 @@ export class MetricsEndpoint implements Endpoint {
     if (getCounts === undefined) throw new Error("no query counts runs");
     const counts = await this.#ask((exchange) => this.#sources.reads.answer(exchange, getCounts, { id: 0, name: "" }, {}));
     if (counts.kind !== "answered" || counts.status !== 200) return { ok: false, outcome: counts };
-    this.#metrics.take(JSON.parse(core.body) as CoreFigures, JSON.parse(counts.body) as RunCounts, this.#own());
-    return { ok: true, metrics: this.#metrics };
+    const figures = [JSON.parse(core.body) as CoreFigures, JSON.parse(counts.body) as RunCounts, this.#own()] as const;
+    const texts = new Map<boolean, Promise<MetricsText>>();
+    const text = (openMetrics: boolean): Promise<MetricsText> => {
+      const metrics = this.#forms.get(openMetrics) ?? new ServerMetrics(openMetrics);
+      this.#forms.set(openMetrics, metrics);
+      const rendered = texts.get(openMetrics) ?? metrics.text(...figures);
+      texts.set(openMetrics, rendered);
+      return rendered;
+    };
+    return { ok: true, text };
   }
 
   #ask(serve: (exchange: InnerExchange) => void): Promise<InnerOutcome> {
@@ -84,28 +90,13 @@ export class MetricsEndpoint implements Endpoint {
 
   #own(): GatewayFigures {
     const { commands, hub, waits } = this.#sources;
-    const memory = process.memoryUsage();
     return {
       streamReaders: hub.size,
       stream: hub.given,
       requests: commands.size,
       runWaits: waits.size,
-      loopDelay: this.#loopDelay(),
-      residentBytes: memory.rss,
-      heapBytes: memory.heapUsed,
+      acknowledgement: commands.acknowledgements.figures(),
+      residentBytes: process.memoryUsage.rss(),
     };
-  }
-
-  /** Measured from the first scrape on. */
-  #loopDelay(): { mean: number; max: number } {
-    if (this.#loop === null) {
-      this.#loop = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
-      this.#loop.enable();
-    }
-    const { mean, max } = this.#loop;
-    this.#loop.reset();
-    // Node records the time between two samples; the delay is what exceeds the wanted time.
-    const delay = (ns: number): number => Math.max(0, ns / 1e9 - LOOP_SAMPLE_MS / 1e3);
-    return Number.isNaN(mean) ? { mean: 0, max: 0 } : { mean: delay(mean), max: delay(max) };
   }
 }

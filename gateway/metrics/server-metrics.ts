@@ -4,7 +4,8 @@
  */
 import { Counter, Gauge, type OpenMetricsContentType, type PrometheusContentType, Registry } from "prom-client";
 import { METRIC_RESOURCES_MAX } from "#protocol/limits";
-import { type CoreFigures, QUEUE_REASONS, type QueuePlace } from "#protocol/wire/figures";
+import { type CoreFigures, type DurationFigures, QUEUE_REASONS, type QueuePlace } from "#protocol/wire/figures";
+import { DurationMetric } from "./duration-metric.ts";
 
 /** What the gateway itself knows. */
 export interface GatewayFigures {
@@ -15,10 +16,9 @@ export interface GatewayFigures {
   requests: number;
   /** Requests that wait for the end or a change of a run. */
   runWaits: number;
-  /** Delay of the event loop of the gateway's thread since the last scrape, in seconds. */
-  loopDelay: { mean: number; max: number };
+  /** From the arrival of a request that changes something to its answer. */
+  acknowledgement: DurationFigures;
   residentBytes: number;
-  heapBytes: number;
 }
 
 /** Runs as GET /api/counts counts them. */
@@ -38,9 +38,6 @@ const ACTOR_STATES = ["starting", "running", "stopping", "stopped", "crashed"] a
 
 export class ServerMetrics {
   readonly #collection = new Registry<PrometheusContentType | OpenMetricsContentType>();
-  /** The answers of the last scrape by form: true for OpenMetrics. */
-  readonly #texts = new Map<boolean, Promise<MetricsText>>();
-  #rendered: Promise<unknown> = Promise.resolve();
   readonly #runs = this.#gauge("runs", "Stored runs by flow and state", ["project", "flow", "state"]);
   readonly #queue = this.#gauge("queue_runs", "Runs that wait to be handed out, by what they wait for", ["reason"]);
   readonly #resourceTotal = this.#gauge("resource_capacity", "Total of a resource", ["resource"]);
@@ -63,23 +60,35 @@ export class ServerMetrics {
   readonly #steps = this.#counter("actor_step_seconds_total", "Total time of all steps of an actor", ["actor"]);
   readonly #database = this.#gauge("database_bytes", "Size of the database file");
   readonly #wal = this.#gauge("wal_bytes", "Size of the write-ahead log");
-  readonly #loopMean = this.#gauge("event_loop_delay_mean_seconds", "Mean delay of an event loop since the last scrape", [
-    "thread",
-  ]);
-  readonly #loopMax = this.#gauge("event_loop_delay_max_seconds", "Longest delay of an event loop since the last scrape", [
-    "thread",
-  ]);
+  readonly #engineSlots = this.#gauge("engine_slots", "Runs that an engine holds, and would take in addition", ["engine", "use"]);
+  readonly #queueWait = this.#durations("queue_wait_seconds", "From the moment a run may start to its hand-out");
+  readonly #dispatch = this.#durations("dispatch_seconds", "From the hand-out of a run to the start of its code");
+  readonly #lateness = this.#durations("lateness_seconds", "From the scheduled time of a run to the start of its code");
+  readonly #commit = this.#durations("commit_seconds", "Duration of a transaction of the store");
+  readonly #acknowledgement = this.#durations("acknowledgement_seconds", "From a request that changes something to its answer");
+  readonly #loopDelay = this.#durations("event_loop_delay_seconds", "Delay of the event loop of a thread", ["thread"]);
   readonly #resident = this.#gauge("resident_memory_bytes", "Memory of the server process, all threads together");
-  readonly #heap = this.#gauge("heap_used_bytes", "Used JavaScript heap of a thread", ["thread"]);
+  readonly #heapUsed = this.#gauge("heap_used_bytes", "Objects in the JavaScript heap of a thread", ["thread"]);
+  readonly #heapSize = this.#gauge("heap_size_bytes", "Size of the JavaScript heap of a thread", ["thread"]);
+  readonly #heapLimit = this.#gauge("heap_limit_bytes", "Size that the JavaScript heap of a thread may reach", ["thread"]);
+  readonly #external = this.#gauge("external_memory_bytes", "Memory outside of the heap that objects of a thread hold", [
+    "thread",
+  ]);
 
-  take(core: CoreFigures, counts: RunCounts, gateway: GatewayFigures): void {
-    this.#texts.clear();
+  /** In one form for good: the library renames counters when it renders them as OpenMetrics. */
+  constructor(openMetrics: boolean) {
+    this.#collection.setContentType(openMetrics ? OPENMETRICS_CONTENT_TYPE : PROMETHEUS_CONTENT_TYPE);
+  }
+
+  async text(core: CoreFigures, counts: RunCounts, gateway: GatewayFigures): Promise<MetricsText> {
+    this.#take(core, counts, gateway);
+    return { body: await this.#collection.metrics(), type: this.#collection.contentType };
+  }
+
+  #take(core: CoreFigures, counts: RunCounts, gateway: GatewayFigures): void {
     this.#takeRuns(core, counts);
     for (const [place, reason] of Object.entries(QUEUE_REASONS)) this.#queue.set({ reason }, core.queue[place as QueuePlace]);
     this.#takeResources(core);
-    this.#engines.set({ state: "busy" }, core.engines.busy);
-    this.#engines.set({ state: "idle" }, core.engines.count - core.engines.busy);
-    this.#engineRuns.set(core.engines.runs);
     this.#polls.set(core.polls.count);
     this.#slots.set(core.polls.slots);
     this.#takeActors(core);
@@ -91,27 +100,14 @@ export class ServerMetrics {
     this.#streamGaps.inc(gateway.stream.gaps);
     this.#requests.set(gateway.requests);
     this.#runWaits.set(gateway.runWaits);
-    this.#loopMean.set({ thread: "gateway" }, gateway.loopDelay.mean);
-    this.#loopMax.set({ thread: "gateway" }, gateway.loopDelay.max);
+    this.#takeEngines(core);
+    this.#takeThreads(core);
+    this.#queueWait.take([[{}, core.queue_wait]]);
+    this.#dispatch.take([[{}, core.dispatch]]);
+    this.#lateness.take([[{}, core.lateness]]);
+    this.#commit.take([[{}, core.commit]]);
+    this.#acknowledgement.take([[{}, gateway.acknowledgement]]);
     this.#resident.set(gateway.residentBytes);
-    this.#heap.set({ thread: "gateway" }, gateway.heapBytes);
-  }
-
-  /** Rendered once for each form and scrape; one form at a time, because the registry has one form. */
-  text(openMetrics: boolean): Promise<MetricsText> {
-    let text = this.#texts.get(openMetrics);
-    if (text === undefined) {
-      text = this.#rendered.catch(() => undefined).then(() => this.#render(openMetrics));
-      this.#texts.set(openMetrics, text);
-      this.#rendered = text;
-    }
-    return text;
-  }
-
-  async #render(openMetrics: boolean): Promise<MetricsText> {
-    this.#collection.setContentType(openMetrics ? OPENMETRICS_CONTENT_TYPE : PROMETHEUS_CONTENT_TYPE);
-    const type = this.#collection.contentType;
-    return { body: await this.#collection.metrics(), type };
   }
 
   #takeRuns({ flows }: CoreFigures, counts: RunCounts): void {
@@ -136,6 +132,28 @@ export class ServerMetrics {
     }
   }
 
+  #takeEngines({ engines, engine_slots }: CoreFigures): void {
+    this.#engines.set({ state: "busy" }, engines.busy);
+    this.#engines.set({ state: "idle" }, engines.count - engines.busy);
+    this.#engineRuns.set(engines.runs);
+    this.#engineSlots.reset();
+    for (const { engine, busy, free } of engine_slots) {
+      this.#engineSlots.set({ engine, use: "busy" }, busy);
+      this.#engineSlots.set({ engine, use: "free" }, free);
+    }
+  }
+
+  #takeThreads({ threads }: CoreFigures): void {
+    for (const gauge of [this.#heapUsed, this.#heapSize, this.#heapLimit, this.#external]) gauge.reset();
+    for (const { thread, ...memory } of threads) {
+      this.#heapUsed.set({ thread }, memory.heap_used_bytes);
+      this.#heapSize.set({ thread }, memory.heap_size_bytes);
+      this.#heapLimit.set({ thread }, memory.heap_limit_bytes);
+      this.#external.set({ thread }, memory.external_bytes);
+    }
+    this.#loopDelay.take(threads.flatMap(({ thread, loop_delay }) => (loop_delay === null ? [] : [[{ thread }, loop_delay]])));
+  }
+
   #takeActors({ actors }: CoreFigures): void {
     for (const counter of [this.#handled, this.#dropped, this.#restarts, this.#stalls, this.#steps]) counter.reset();
     for (const state of ACTOR_STATES) this.#state.set({ state }, actors.filter((actor) => actor.state === state).length);
@@ -151,6 +169,10 @@ export class ServerMetrics {
 
   #gauge(name: string, help: string, labelNames: string[] = []): Gauge {
     return new Gauge({ name: `millrace_${name}`, help, labelNames, registers: [this.#collection] });
+  }
+
+  #durations(name: string, help: string, labelNames: string[] = []): DurationMetric {
+    return new DurationMetric({ name: `millrace_${name}`, help, labelNames, registers: [this.#collection] });
   }
 
   #counter(name: string, help: string, labelNames: string[] = []): Counter {

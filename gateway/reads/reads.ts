@@ -4,6 +4,7 @@
  * Both see every commit that the feed has announced, so a client reads its own writes.
  */
 import { availableParallelism } from "node:os";
+import type { HeapInfo } from "node:v8";
 import { type Refusal, refuse } from "#protocol/errors";
 import { ANSWER_PART_BYTES_MAX, WHOLE_ANSWER_BYTES_MAX } from "#protocol/limits";
 import { parseQuery } from "#protocol/routes/query";
@@ -72,6 +73,11 @@ export class Reads {
     // One thread: large bodies are rare, and parsing one takes much memory.
     this.#bodyPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });
     this.#ports = ports;
+  }
+
+  /** The heaps of the reader threads. */
+  async heaps(): Promise<HeapInfo[]> {
+    return (await Promise.all([this.#pool.heaps(), this.#bodyPool.heaps()])).flat();
   }
 
   /** Flows that the running server has registered from code. */

@@ -34,11 +34,12 @@ export interface RouterPorts {
   warn(text: string): void;
   newId(): string;
   defect(cause: unknown): void;
+  scraped(): void;
 }
 
 export function buildRouter(
   { commands, hub, reads, waits, mcp, readiness }: Services,
-  { now, warn, newId, defect }: RouterPorts,
+  { now, warn, newId, defect, scraped }: RouterPorts,
 ): Router<Endpoint> {
   const router = new Router<Endpoint>();
   const failed = (exchange: Exchange, cause: unknown) => {
@@ -52,7 +53,7 @@ export function buildRouter(
     else if (route.kind === "read") router.add(route.method, route.path, reads.endpoint(route));
     else if (route.kind === "local") router.add(route.method, route.path, new LocalEndpoint(route.auth, serviceOf(local, route)));
     else if (route.operation === "getMetrics" && route.command !== undefined) {
-      const sources = { commands, hub, reads, waits };
+      const sources = { commands, hub, reads, waits, scraped };
       router.add(route.method, route.path, new MetricsEndpoint(route.command, sources, failed));
     } else if (route.command !== undefined) {
       const endpoint = new CommandEndpoint(route, route.command, commands, reads, warn);

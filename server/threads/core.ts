@@ -14,6 +14,7 @@ import { SECRET_KEY_FILE } from "#protocol/values/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
 import { bootTimeUs, createSystemClock, processUptimeUs } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
+import { memoryOf, totalMemory } from "#runtime/thread-memory";
 import { SecretBox } from "#storage/home/secret-box";
 import { openReadHandle } from "#storage/read/read-handle";
 import { Statements } from "#storage/sqlite/statements";
@@ -23,13 +24,18 @@ import { openRuleReaders } from "./rule-readers.ts";
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const clock = createSystemClock();
+  let readers: ReturnType<typeof openRuleReaders> | null = null;
+  thread.owns("rule-readers", async () => totalMemory((await readers?.heaps())?.map(memoryOf) ?? []));
   const { specs } = coreThread(thread.host, {
     nowUs: () => clock.nowUs(),
     uptimeUs: () => processUptimeUs() - data.startedUptimeUs,
     bootUs: bootTimeUs,
     ids: createIdSource(),
     openStore: () => new Statements(openReadHandle(data.databasePath)),
-    openReaders: () => openRuleReaders(data.databasePath),
+    openReaders: () => {
+      readers = openRuleReaders(data.databasePath);
+      return readers;
+    },
     settings: settingsOf(data),
     facts: factsOf(data),
     isAlive: isSameProcess,

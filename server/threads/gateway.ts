@@ -1,13 +1,24 @@
 /** The gateway as an actor. The connections belong to the thread and survive the actor. */
 import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
-import { DISPATCHER, GATEWAY, LEASE_MANAGER, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER, USER_CODE } from "#actors/names";
+import {
+  DISPATCHER,
+  GATEWAY,
+  LEASE_MANAGER,
+  LISTENING,
+  RECORDS,
+  SCRAPES,
+  SERVER_LOG,
+  STORE_WRITER,
+  USER_CODE,
+} from "#actors/names";
 import { createGateway, type Gateway, type GatewayMessage, type GatewayOptions } from "#gateway/gateway";
 import type { FeedRead } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import type { Outbox } from "#runtime/effect";
 import type { ThreadHost } from "#runtime/thread";
+import { memoryOf, totalMemory } from "#runtime/thread-memory";
 import type { LogMessage } from "../server-log.ts";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
@@ -22,6 +33,7 @@ export function setUp(data: ThreadData, thread: ThreadHost, opened?: (gateway: G
   let gateway: Gateway | null = null;
   let failedAt: GatewayMessage | null = null;
   thread.atClose(() => void gateway?.close());
+  thread.owns("readers", async () => totalMemory((await gateway?.readerHeaps())?.map(memoryOf) ?? []));
   const open = async (out: Outbox): Promise<Gateway> => {
     const listening = await listen(data, thread, out);
     gateway = listening;
@@ -61,6 +73,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
     failed: (cause) => thread.host.kill(GATEWAY, textOf(cause)),
     defect: (cause) => thread.host.send(SERVER_LOG, { text: `gateway: ${textOf(cause)}` } satisfies LogMessage),
     held: (what, tookUs) => thread.host.held(GATEWAY, what, tookUs),
+    scraped: () => thread.host.send(SCRAPES, null),
     warn: (text) => thread.host.send(SERVER_LOG, { level: "warn", text } satisfies LogMessage),
   });
   const { port, fallback } = await gateway.start();
@@ -96,5 +109,7 @@ function optionsOf({ config, openFiles, databasePath, servedDir, version, listen
 }
 
 function textOf(cause: unknown): string {
-  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+  if (!(cause instanceof Error)) return String(cause);
+  const text = cause.stack ?? cause.message;
+  return cause.cause === undefined ? text : `${text}\ncaused by ${textOf(cause.cause)}`;
 }

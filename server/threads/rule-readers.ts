@@ -13,9 +13,9 @@ const RENDER_LIMIT_MS = 2_000;
 
 const DECODER = new TextDecoder();
 
-export function openRuleReaders(databasePath: string): RuleReaders {
+export function openRuleReaders(databasePath: string): RuleReaders & Pick<ReadPool, "heaps"> {
   const pool = new ReadPool({ path: databasePath, threads: READER_THREADS });
-  return { ask: (question) => ask(pool, question), close: () => pool.close() };
+  return { ask: (question) => ask(pool, question), close: () => pool.close(), heaps: () => pool.heaps() };
 }
 
 async function ask(pool: ReadPool, question: RuleQuestion): Promise<string> {

@@ -4,6 +4,7 @@
  */
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { HeapInfo } from "node:v8";
 import type { Piscina } from "piscina";
 import type { CommandKind } from "#protocol/wire/command";
 import type { SlicedBody } from "#protocol/wire/sliced-body";
@@ -96,6 +97,13 @@ export class ReadPool {
   async ready(): Promise<void> {
     const pool = await this.#started();
     if (pool.threads.length === 0) await pool.run(null);
+  }
+
+  /** The heaps of the threads that run. */
+  async heaps(): Promise<HeapInfo[]> {
+    const threads = (await this.#pool)?.threads ?? [];
+    const heaps = await Promise.all(threads.map((thread) => thread.getHeapStatistics().catch(() => null)));
+    return heaps.filter((heap) => heap !== null);
   }
 
   /** Ends the threads and aborts queries in progress. */

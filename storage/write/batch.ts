@@ -38,7 +38,8 @@ export interface Batch extends Decision {
 
 /** The writer's result for a batch. */
 export type BatchOutcome =
-  | { kind: "Acknowledged"; number: number; first_event_id: number; last_seq: number }
+  /** `took_us`: duration of the transaction; null for a batch without changes. */
+  | { kind: "Acknowledged"; number: number; first_event_id: number; last_seq: number; took_us: number | null }
   | { kind: "Rejected"; refusals: number; error: string; disk_full: boolean };
 
 /**

@@ -41,6 +41,7 @@ import { Scheduler } from "#actors/scheduler/scheduler";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/wire/command";
 import type { Actor } from "#runtime/actor";
+import { Durations } from "#runtime/durations";
 import { Outbox } from "#runtime/effect";
 import type { Decision } from "#storage/write/batch";
 import { type DecisionRecord, decodeDecision, mergeDecisions, type Reply } from "./decision-record.ts";
@@ -386,6 +387,7 @@ export class DispatchKit {
       secrets: kit.#secrets,
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
+      commits: new Durations(),
       announceEpoch: () => undefined,
       readOnly: false,
       takes: (message) => (epochOf(message as GroupMessage) ?? kit.epoch) === kit.epoch,

@@ -29,6 +29,7 @@ const RULES: readonly Rule[] = [
     pattern: /\bset(?:Timeout|Interval)\(/g,
     places: {
       "runtime/timers.ts": "the alarm of a thread's timers",
+      "runtime/loop-delay.ts": "samples of how late the event loop serves a timer, for the metrics",
       "runtime/thread.ts": "the supervisor's pause before a restart",
       "storage/read/read-pool.ts": "the time limit of a query in another thread",
       "gateway/commands/outstanding-commands.ts": "the grace of an orderly stop",

@@ -129,7 +129,7 @@ const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   rrule: ["actors/", "protocol/"],
   "cron-parser": ["actors/", "protocol/"],
   undici: ["actors/outbound/"],
-  "prom-client": ["gateway/metrics/server-metrics.ts"],
+  "prom-client": ["gateway/metrics/"],
   nodemailer: ["actors/outbound/email.ts"],
 };
 

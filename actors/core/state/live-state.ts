@@ -25,6 +25,7 @@ import { RecentRows } from "./recent-rows.ts";
 import { NO_RULES, RuleBook } from "./rule.ts";
 import type { Run, RunTexts } from "./run.ts";
 import { isEnded } from "./run.ts";
+import { RunDurations } from "./run-durations.ts";
 import { RunRoom } from "./run-room.ts";
 import { ScheduleBook } from "./schedule.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -226,6 +227,7 @@ export class LiveState {
   /** True once the server is stopping: no run is created, parked polls get LEAVE. */
   stopping = false;
   readonly reader: RunReader;
+  durations = new RunDurations();
   readonly #flowsByKey = new Map<string, Flow>();
   readonly #downstream = new Map<string, Set<Flow>>();
   readonly #answered: { command: number; run: Run }[] = [];

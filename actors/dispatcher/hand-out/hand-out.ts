@@ -209,6 +209,7 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number, released:
   if (run.otherSequences.has(engine.id))
     run.otherSequences = new Map([...run.otherSequences].filter(([key]) => key !== engine.id));
   run.assigned = true;
+  state.durations.handedOut(run, turn.nowUs);
   run.acknowledged = false;
   run.lastContactUs = turn.nowUs;
   run.waiting = null;
@@ -281,6 +282,7 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
   const { state } = turn;
   if (run.assigned) {
     run.assigned = false;
+    state.durations.released(run);
     orderStop(turn, run, "gone");
     run.flow.handedOut -= 1;
     state.placeFreed ||= state.settings.runningMax !== null;

@@ -60,7 +60,10 @@ export function enterState(
   if (state.type === "Failed" || state.name === "AwaitingRetry") run.failure_count += 1;
   if (state.type === "Crashed") run.crash_count += 1;
   if (state.name === "Retrying") run.attempt += 1;
-  if (state.type === "Running") run.start_time ??= state.timestamp;
+  if (state.type === "Running") {
+    turn.state.durations.started(run, turn.nowUs);
+    run.start_time ??= state.timestamp;
+  }
   if (isTerminal(state.type)) {
     run.end_time = state.timestamp;
     run.total_run_time = durationOf(run.start_time, state.timestamp);

@@ -6,6 +6,7 @@ import { isEnded, isExclusive } from "#actors/core/state/run";
 import { loadLiveState, resume } from "#actors/dispatch-group/load";
 import { Quarantine } from "#actors/rule-engine/reactions/quarantine";
 import { canonicalJson } from "#protocol/values/json";
+import { Durations } from "#runtime/durations";
 import { Outbox } from "#runtime/effect";
 import { loadStore } from "#storage/load/load";
 import { Statements } from "#storage/sqlite/statements";
@@ -30,6 +31,7 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
     secrets: serverFacts().secrets,
     committedTurn: () => 0,
     lastSeq: () => 0,
+    commits: new Durations(),
     announceEpoch: () => undefined,
     readOnly: false,
     takes: () => true,

@@ -39,6 +39,7 @@ function setup() {
     defect: (cause: unknown) => void defects.push(cause),
     warn: (text: string) => void defects.push(text),
     held: () => undefined,
+    scraped: () => undefined,
   };
   const reads = {
     endpoint: () => new LocalEndpoint(true, () => undefined),

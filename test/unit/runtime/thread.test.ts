@@ -111,7 +111,7 @@ t.test("an actor that throws or is killed is started again on its thread; others
   t.same((await answer).seen, ["bob", "ann"]);
   const figures = await threads.figures();
   t.match(
-    figures.find(({ name }) => name === "ann"),
+    figures.actors.find(({ name }) => name === "ann"),
     { state: "running", restarts: 2, last_error: "for the test" },
   );
   await close();
@@ -140,7 +140,7 @@ t.test("both threads end at once; calls that were under way do not hang", async 
   const both = Promise.all([next(({ started }) => started === "ann"), next(({ started }) => started === "bob")]);
   const figures = threads.figures();
   await Promise.all([threads.terminate("ann"), threads.terminate("bob")]);
-  t.ok(Array.isArray(await figures));
+  t.ok(Array.isArray((await figures).actors));
   await both;
   const round = next(({ content }) => content === "round");
   send(["ann", "bob", "arrivals"], "round");

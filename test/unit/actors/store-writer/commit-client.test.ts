@@ -23,7 +23,7 @@ function setup() {
     writers: (generation: number, source: number | null = null) =>
       client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5, refusals: 0, read_only: false }, "ordinary"),
     acknowledge: (number: number, last_seq = 9) =>
-      client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq }, "ordinary"),
+      client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq, took_us: 3 }, "ordinary"),
     reject: (refusals: number) => client.deliver({ kind: "Rejected", refusals, error: "disk full", disk_full: true }, "ordinary"),
     /** Batches sent since the last call: number, generation, ids of the answers. */
     take: () =>
@@ -182,7 +182,7 @@ t.test(
     await client.settled();
     decide(8);
     client.flush();
-    client.deliver({ kind: "Acknowledged", number: 3, first_event_id: 0, last_seq: 9 }, "ordinary");
+    client.deliver({ kind: "Acknowledged", number: 3, first_event_id: 0, last_seq: 9, took_us: 3 }, "ordinary");
     t.match(take(), [{ ids: [8] }], "what was decided in between is not true");
   },
 );
