@@ -83,6 +83,7 @@ function runState(run: Run): RunStateRow {
     attempt: run.attempt,
     uncounted: run.uncounted ? 1 : 0,
     task_counts: run.taskCounts === UNSTARTED.taskCounts ? null : JSON.stringify(run.taskCounts),
+    marks: run.marks === "" ? null : run.marks,
   };
 }
 

@@ -98,6 +98,7 @@ export class StepRows {
     for (const [run, announce] of this.#touchedRuns) {
       if (this.#newRuns.has(run)) putNewRun(ops, run, state.textsOf(run));
       else putRun(ops, run);
+      run.marks = "";
       state.fileRun(run, number);
       if (announce) this.#stream.addRow("run.updated", run.id);
     }

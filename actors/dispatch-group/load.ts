@@ -262,6 +262,8 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     place: "none",
     placeStamp: 0,
     waiting: null,
+    marks: "",
+    marksLength: row.marks_length,
     durable: row.lineage_id === null ? null : newDurable(row.lineage_id, row.caller_run_id),
     memoryUnits: 0,
   };

@@ -13,7 +13,7 @@ export interface WriterPorts {
   /** Number of starts of this thread. */
   threadStarts: number;
   /** Opens the store at each start of the writers; stream numbers begin a new block at the first start of a process. */
-  open(stream: "new_block" | "continue"): OpenedStore;
+  open(stream: "new_block" | "continue", nowUs: () => number): OpenedStore;
 }
 
 /** The writers in start order. */
@@ -25,7 +25,7 @@ export function writerThread({ threadStarts, open }: WriterPorts): ActorSpec[] {
       name: STORE_WRITER,
       start: (context, out) => {
         const isFirst = context.generation === 1 && threadStarts === 1;
-        store = open(isFirst ? "new_block" : "continue");
+        store = open(isFirst ? "new_block" : "continue", context.nowUs);
         const { writer, files, close } = store;
         // The former writer may have ended in the read-only state; this writer starts writable.
         if (!isFirst) {

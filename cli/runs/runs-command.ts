@@ -39,6 +39,17 @@ const SHOW: CommandSpec = {
   },
 };
 
+const TIMING: CommandSpec = {
+  name: "timing",
+  description: "show the stages of a run, and how long it was in each",
+  connects: true,
+  arguments: [ID],
+  options: [WATCH],
+  async run([id = ""], options: ViewOptions) {
+    return await (await import("./run-timing.ts")).showTiming(id, options);
+  },
+};
+
 const LOGS: CommandSpec = {
   name: "logs",
   description: "print the log of a run",
@@ -139,5 +150,5 @@ const RM: CommandSpec = {
 export const RUNS: CommandSpec = {
   name: "runs",
   description: "look at runs, stop them, answer them, run them again",
-  commands: [LS, SHOW, LOGS, RETRY, CANCEL, PAUSE, RESUME, WAKE, INPUT, RM],
+  commands: [LS, SHOW, TIMING, LOGS, RETRY, CANCEL, PAUSE, RESUME, WAKE, INPUT, RM],
 };

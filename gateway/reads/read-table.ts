@@ -65,6 +65,7 @@ export const READS: Readonly<Record<string, Read>> = {
   // Unfinished runs are counted one by one, and a million may wait.
   countRuns: read("run_counts", (_id, query: QueryArguments["run_counts"]["query"]) => ({ query }), never),
   listRunTasks: read("run_tasks", ofOwner, never, runMissing),
+  getRunTiming: read("run_timing", (id, _query, { now_us }) => ({ id, now_us }), always, runMissing),
   getRunGraph: read("run_graph", (id) => ({ id }), never, runMissing),
   getRunInput: read("run_input", (id) => ({ id }), always, runMissing),
   listRunArtifacts: read("run_artifacts", ofOwner, never, runMissing),
@@ -94,6 +95,7 @@ export const READS: Readonly<Record<string, Read>> = {
     }),
     never,
   ),
+  getFlowTiming: read("flow_timing", (id) => ({ id }), never, flowMissing),
   listSchedules: read("flow_schedules", (id, _query, { now_us }) => ({ id, now_us }), always),
   getBackfill: read(
     "backfill",

@@ -69,6 +69,7 @@ import { DURABLE } from "./durable-routes.ts";
 import { PartsQuery } from "./page.ts";
 import { type Route, row } from "./route.ts";
 import { BACKFILLS, SCHEDULES } from "./schedule-routes.ts";
+import { TIMING } from "./timing-routes.ts";
 
 const NONE = null;
 const NotFound = { 404: ErrorBody };
@@ -484,6 +485,7 @@ export const ROUTES: readonly Route[] = [
   ...BACKFILLS,
   ...RUNS,
   ...DURABLE,
+  ...TIMING,
   ...TASK_RUNS,
   ...LOGS,
   ...EVENTS,

@@ -2,7 +2,7 @@
 
 import type { Http } from "./http.ts";
 import { type CreateRunOptions, keyOf } from "./idempotency.ts";
-import type { CreateRunForFlowBody, FlowSummary, Loose, PausedSchedules, ResumedSchedules, Run } from "./records.ts";
+import type { CreateRunForFlowBody, FlowSummary, FlowTiming, Loose, PausedSchedules, ResumedSchedules, Run } from "./records.ts";
 
 /** The body that creates a run of a flow. */
 export type FlowRun = Loose<CreateRunForFlowBody>;
@@ -22,6 +22,11 @@ export class Flows {
   /** @throws MillraceError 404. */
   get(id: number): Promise<FlowSummary> {
     return this.#http.get<FlowSummary>(`/api/flows/${id}`);
+  }
+
+  /** How long the newest runs of the flow were in each stage. @throws MillraceError 404. */
+  timing(id: number): Promise<FlowTiming> {
+    return this.#http.get<FlowTiming>(`/api/flows/${id}/timing`);
   }
 
   /** Removes a flow that no server serves, with its runs and schedules. @throws MillraceError 404; 409 while it is live. */

@@ -48,6 +48,7 @@ export type {
 export type { State, StateType } from "#protocol/records/state";
 export type { Stats } from "#protocol/records/stats";
 export type { TaskRun } from "#protocol/records/task-run";
+export type { FlowTiming, RunStage, RunTiming, StageOfFlow, StageOfRun } from "#protocol/records/timing";
 export type { ProjectedFire, UpcomingItem, UpcomingRun } from "#protocol/records/upcoming";
 export type { VariableBody, VariablePatch, VariableRow, VariableWithRaw } from "#protocol/records/variable";
 export type { Vocabulary } from "#protocol/vocabulary";

@@ -20,6 +20,7 @@ import type {
   RunExplanation,
   RunGraph,
   RunOfBatch,
+  RunTiming,
   StateType,
   TaskRun,
   TransitionBody,
@@ -152,6 +153,11 @@ export class Runs {
   /** Why the run waits, what it waits for, and its place in the queue. @throws MillraceError 404. */
   explain(id: number): Promise<RunExplanation> {
     return this.#http.get<RunExplanation>(`/api/runs/${id}/explain`);
+  }
+
+  /** The stages of the run from its creation to its published end. @throws MillraceError 404. */
+  timing(id: number): Promise<RunTiming> {
+    return this.#http.get<RunTiming>(`/api/runs/${id}/timing`);
   }
 
   /** The answers to the run's questions, in order; null is a valid answer. @throws MillraceError 404. */

@@ -5,17 +5,17 @@ import type { ActorSpec } from "#runtime/actor";
 import { clearProblem, noteProblem, StoreFiles } from "#storage/home/store-files";
 import type { Database } from "#storage/sqlite/driver";
 import { closeWriteHandle, openWriteHandle } from "#storage/write/write-handle";
-import { Writer } from "#storage/write/writer";
+import { Writer, type WriterOptions } from "#storage/write/writer";
 import type { ThreadData } from "./data.ts";
 
 export function setUp(data: ThreadData): ActorSpec[] {
-  return writerThread({ threadStarts: data.threadStarts, open: (stream) => openStore(data, stream) });
+  return writerThread({ threadStarts: data.threadStarts, open: (stream, nowUs) => openStore(data, { stream, nowUs }) });
 }
 
-function openStore({ databasePath, config }: ThreadData, stream: "new_block" | "continue"): OpenedStore {
+function openStore({ databasePath, config }: ThreadData, options: WriterOptions): OpenedStore {
   const database = openWriteHandle(databasePath, { durability: config.durability });
   return {
-    writer: new Writer(database, { stream }),
+    writer: new Writer(database, options),
     files: filesOf(databasePath, database),
     close: (failed) => (failed ? database.close() : closeWriteHandle(database)),
   };

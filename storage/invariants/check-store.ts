@@ -12,6 +12,7 @@ import { type Finding, findRows, type Invariant, type InvariantFacts, told } fro
 import { WITHIN_CAPACITY } from "./resources.ts";
 import { NOTHING_IS_LOST } from "./rows.ts";
 import { ENDS_ONCE, ONCE_PER_RUN } from "./rules.ts";
+import { STAGES_ADD_UP } from "./run-marks.ts";
 import { ENDS_STAY, ONE_HOLDER } from "./run-states.ts";
 import { ONE_RUN_PER_FIRE } from "./schedules.ts";
 import { SECRETS_STAY_SECRET } from "./secrets.ts";
@@ -30,6 +31,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ENDS_ONCE,
   SECRETS_STAY_SECRET,
   PARKED_RUNS_WAKE,
+  STAGES_ADD_UP,
 ];
 
 export interface StoreCheck {

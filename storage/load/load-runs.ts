@@ -17,8 +17,9 @@ const TEXTS = ["external_id", "name", "parameters", "tags"] as const;
 const TEXT_LENGTH = `octet_length(name) + ifnull(octet_length(tags), 2)
   + CASE WHEN octet_length(parameters) > ${PARAMETERS_IN_MEMORY_BYTES_MAX} THEN 0 ELSE ifnull(octet_length(parameters), 2) END`;
 
-export type RunRow = Omit<StoredRow<"insert_run">, (typeof TEXTS)[number]> & {
+export type RunRow = Omit<StoredRow<"insert_run">, (typeof TEXTS)[number] | "marks"> & {
   text_length: number;
+  marks_length: number;
   lineage_id: number | null;
   caller_run_id: number | null;
 };
@@ -32,8 +33,10 @@ export interface LoadedRun {
   answers: number;
 }
 
-const RUN_COLUMNS = COLUMNS.insert_run.filter((column) => !TEXTS.some((text) => text === column));
-const SELECT_RUNS = `SELECT ${RUN_COLUMNS.join(", ")}, ${TEXT_LENGTH} AS text_length, lineage_id, caller_run_id FROM runs`;
+/** The marks of a run are read by queries alone; the core knows their length. */
+const RUN_COLUMNS = COLUMNS.insert_run.filter((column) => column !== "marks" && !TEXTS.some((text) => text === column));
+const SELECT_RUNS = `SELECT ${RUN_COLUMNS.join(", ")}, ${TEXT_LENGTH} AS text_length, ifnull(octet_length(marks), 0) AS marks_length,
+  lineage_id, caller_run_id FROM runs`;
 const finishRun = finisher("insert_run", RUN_COLUMNS);
 const finishTexts = finisher("insert_run", TEXTS);
 

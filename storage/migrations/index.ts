@@ -11,6 +11,7 @@ import * as uncounted from "./0009-uncounted.ts";
 import * as durable from "./0010-durable.ts";
 import * as fires from "./0011-fires.ts";
 import * as openWaits from "./0012-open-waits.ts";
+import * as marks from "./0013-marks.ts";
 
 export interface Migration {
   name: string;
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   durable,
   fires,
   openWaits,
+  marks,
 ];

@@ -42,6 +42,7 @@ import { ruleTest } from "./rule-test.ts";
 import { runCounts } from "./run-counts.ts";
 import { type GraphArguments, runGraph } from "./run-graph.ts";
 import { runById, runExists } from "./run-record.ts";
+import { flowTiming, runTiming } from "./run-timing.ts";
 import { type RunsArguments, runsPage } from "./runs-page.ts";
 import { type FlowSchedulesArguments, flowSchedules, scheduleById } from "./schedule-record.ts";
 import { type ScheduleRunsArguments, scheduleRuns } from "./schedule-runs.ts";
@@ -58,6 +59,7 @@ export interface QueryArguments {
   task_runs: TaskRunsArguments;
   run_tasks: OwnedArguments;
   run_graph: GraphArguments;
+  run_timing: { id: number; now_us: number };
   run_logs: LogsArguments;
   task_run_logs: LogsArguments;
   log_search: LogSearchArguments;
@@ -76,6 +78,7 @@ export interface QueryArguments {
   flow_summary: { id: number; live: readonly number[]; now_us: number };
   flow_summaries: FlowsArguments;
   flow_schedules: FlowSchedulesArguments;
+  flow_timing: { id: number };
   schedule: { id: number; now_us: number };
   backfill: { id: number };
   flow_backfills: FlowBackfillsArguments;
@@ -132,6 +135,7 @@ export const QUERIES: Queries = {
   task_runs: taskRunsPage,
   run_tasks: (statements, args) => ofRun(statements, args, taskRunsOfRun),
   run_graph: (statements, args) => ofRun(statements, args, runGraph),
+  run_timing: (statements, { id, now_us }) => runTiming(statements, id, now_us),
   run_logs: (statements, args) => ofRun(statements, args, () => logsPage(statements, args.id, null, args)),
   task_run_logs: (statements, args) => {
     const run = runOfTask(statements, args.id);
@@ -153,6 +157,7 @@ export const QUERIES: Queries = {
   flow_summary: (statements, args) => flowSummary(statements, args.id, flowContext(args)),
   flow_summaries: (statements, args) => flowSummaries(statements, args, flowContext(args)),
   flow_schedules: flowSchedules,
+  flow_timing: (statements, { id }) => flowTiming(statements, id),
   schedule: (statements, { id, now_us }) => scheduleById(statements, id, now_us),
   backfill: (statements, { id }) => backfillById(statements, id),
   flow_backfills: backfillsOfFlow,

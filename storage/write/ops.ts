@@ -59,6 +59,8 @@ export const RUN_STATE = {
   uncounted: bit,
   /** Task runs by state type; null without any. Counting the rows would take a microsecond for each. */
   task_counts: jsonObject,
+  /** Marks of the run's course since its row was written last (schema/run-marks.ts): the writer appends them. */
+  marks: nullable(text),
 } as const satisfies Columns;
 
 export const OPERATIONS = {

@@ -84,8 +84,13 @@ function upsert<N extends OperationName>(name: N, table: string, key: readonly C
 /** An update of these columns of the row with this id, which is bound last. */
 function update<N extends OperationName>(name: N, table: string, columns: readonly ColumnOf<N>[] = COLUMNS[name]): RowOperation {
   const rest = columns.filter((column) => column !== "id");
-  const sql = `UPDATE ${table} SET ${rest.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`;
+  const sql = `UPDATE ${table} SET ${rest.map(assignment).join(", ")} WHERE id = ?`;
   return { sql, encoders: encodersOf(name, [...rest, "id" as ColumnOf<N>]), counted: null };
+}
+
+/** Marks are appended, so that the core need not keep those that are stored. */
+function assignment(column: string): string {
+  return column === "marks" ? "marks = concat(marks, ?)" : `${column} = ?`;
 }
 
 /** Deletes the rows that have the values of the operation. */

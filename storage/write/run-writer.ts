@@ -2,6 +2,7 @@
 import type { Primitive } from "#protocol/wire/feed";
 import { STRETCH_KIND, stateCode, stretchesOf, stretchOf } from "../schema/codes.ts";
 import type { Names } from "../schema/names.ts";
+import { CREATED_MARK, joinedMarks, withCommitTime } from "../schema/run-marks.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { insertBackfillRuns, TAG_RUNS } from "./backfill-rows.ts";
 import type { Counters } from "./counters.ts";
@@ -39,16 +40,27 @@ export class RunWriter {
   readonly #names: Names;
   readonly #stretches: Stretches;
   readonly #times: RunTimes;
+  readonly #nowUs: () => number;
   readonly #runs = new Map<number, PendingRun>();
   /** Where the newest values of each task run start in the commit's operations. */
   readonly #tasks = new Map<number, number>();
+  /** Marks of updates that a later update of the same commit replaced. */
+  readonly #marks = new Map<number, string>();
   /** Where the values of each run's lineage start in the commit's operations. */
   readonly #lineages: number[] = [];
   readonly #flowOfRun = new Map<number, number>();
   /** Runs written as ended. */
   readonly #ended = new Set<number>();
 
-  constructor(statements: Statements, rows: RowStatements, counters: Counters, names: Names, stretches: Stretches) {
+  constructor(
+    statements: Statements,
+    rows: RowStatements,
+    counters: Counters,
+    names: Names,
+    stretches: Stretches,
+    nowUs: () => number,
+  ) {
+    this.#nowUs = nowUs;
     this.#statements = statements;
     this.#rows = rows;
     this.#counters = counters;
@@ -67,7 +79,7 @@ export class RunWriter {
   insertBackfillRuns(ops: readonly Primitive[], at: number): void {
     const row = rowAt("insert_backfill_runs", ops, at);
     const { first_id, count } = row;
-    insertBackfillRuns(this.#statements, row);
+    insertBackfillRuns(this.#statements, row, this.#createdNow());
     for (const tag of JSON.parse(row.tags) as string[])
       this.#statements.raw(TAG_RUNS).run(count, this.#names.code(tag), first_id);
     this.#counters.raise("runs", first_id + count - 1);
@@ -77,7 +89,7 @@ export class RunWriter {
   /** Inserts the rows at once, because later operations of the commit may refer to these runs. Returns the flow of each run. */
   insertNewRuns(row: RowOf<"insert_new_runs">): number[] {
     const { first_id, count } = row;
-    const rows = insertNewRuns(this.#statements, row);
+    const rows = insertNewRuns(this.#statements, row, this.#createdNow());
     for (const [index, [, , , , tags]] of rows.entries()) this.#writeTags(first_id + index, tags);
     this.#counters.raise("runs", first_id + count - 1);
     for (const stretch of stretchesOf(first_id, count)) this.#times.noteStretch(stretch, row.created_at);
@@ -87,11 +99,14 @@ export class RunWriter {
   updateRun(ops: readonly Primitive[], at: number): void {
     const id = valueAt(ops, at, UPDATE.id);
     const pending = this.#runs.get(id);
+    const marks = this.#pendingMarks(id, ops, pending);
     if (!Array.isArray(pending)) {
+      if (marks !== null) this.#marks.set(id, marks);
       this.#runs.set(id, at);
       return;
     }
     for (const { from, to } of REPLACED) pending[to] = ops[at + from] ?? null;
+    pending[INSERT.marks] = joinedMarks(marks, valueAt(ops, at, UPDATE.marks));
   }
 
   /** Kept until the flush, because the run may be inserted by a later operation of the commit. */
@@ -116,6 +131,7 @@ export class RunWriter {
       else this.#writeUpdate(id, ops, pending);
     }
     this.#runs.clear();
+    this.#marks.clear();
     for (const at of this.#lineages) this.#rows.run(SET_LINEAGE, ops, at);
     this.#lineages.length = 0;
     this.#times.flush();
@@ -125,13 +141,28 @@ export class RunWriter {
 
   rolledBack(): void {
     this.#runs.clear();
+    this.#marks.clear();
     this.#tasks.clear();
     this.#lineages.length = 0;
     this.#flowOfRun.clear();
     this.#times.rolledBack();
   }
 
-  #writeInsert(id: number, values: readonly Primitive[]): void {
+  /** The marks in the pending change of a run. */
+  #pendingMarks(id: number, ops: readonly Primitive[], pending: PendingRun | undefined): string | null {
+    if (pending === undefined) return null;
+    if (Array.isArray(pending)) return valueAt(pending, 0, INSERT.marks);
+    return joinedMarks(this.#marks.get(id) ?? null, valueAt(ops, pending, UPDATE.marks));
+  }
+
+  /** The marks of runs whose rows are inserted together. */
+  #createdNow(): string {
+    return withCommitTime(CREATED_MARK, this.#nowUs());
+  }
+
+  #writeInsert(id: number, values: Primitive[]): void {
+    const marks = valueAt(values, 0, INSERT.marks);
+    if (marks !== null) values[INSERT.marks] = withCommitTime(marks, this.#nowUs());
     this.#rows.run(INSERT_RUN, values, 0);
     this.#counters.raise("runs", id);
     this.#raiseLeases(valueAt(values, 0, INSERT.assignment_id));
@@ -140,6 +171,15 @@ export class RunWriter {
   }
 
   #writeUpdate(id: number, ops: readonly Primitive[], at: number): void {
+    const marks = this.#pendingMarks(id, ops, at);
+    if (marks === null) return this.#runUpdate(id, ops, at);
+    // Copied, because a batch that is sent again has its own values.
+    const values = ops.slice(at, at + COLUMNS.update_run.length);
+    values[UPDATE.marks] = withCommitTime(marks, this.#nowUs());
+    this.#runUpdate(id, values, 0);
+  }
+
+  #runUpdate(id: number, ops: readonly Primitive[], at: number): void {
     this.#raiseLeases(valueAt(ops, at, UPDATE.assignment_id));
     const start = valueAt(ops, at, UPDATE.start_time);
     if (start !== null) this.#times.note(id, start);

@@ -43,6 +43,8 @@ export interface WriterOptions {
    * before the start is recognised as old; when only the writer restarts, at the next number.
    */
   stream: "new_block" | "continue";
+  /** The wall clock, for the time of a commit in the marks of runs. */
+  nowUs(): number;
 }
 
 /** Stream numbers reserved for one process start. */
@@ -87,7 +89,7 @@ export class Writer {
     this.#counters = new Counters(this.#statements);
     this.#names = new Names(this.#statements);
     this.#stretches = new Stretches(this.#statements);
-    this.#runs = new RunWriter(this.#statements, this.#rows, this.#counters, this.#names, this.#stretches);
+    this.#runs = new RunWriter(this.#statements, this.#rows, this.#counters, this.#names, this.#stretches, options.nowUs);
     this.#events = new EventWriter(this.#statements, this.#counters, this.#names, this.#stretches);
     this.#commits = new CommitRecord(this.#statements);
     this.#ended = new EndedCounts(this.#statements);

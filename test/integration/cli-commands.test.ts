@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import type { RunTiming } from "#sdk/client/index";
 import { millrace, startCommand } from "../support/command-line.ts";
 
 const FLOWS = `
@@ -18,12 +19,23 @@ function project(test: Test): { home: string; dir: string; file: string } {
   return { home: join(root, "home"), dir: join(root, "flows"), file: join(root, "flows", "maths.ts") };
 }
 
+async function checkTiming(t: Test, home: string, id: string): Promise<void> {
+  const timing = JSON.parse((await millrace("runs", "timing", id, "--home", home, "--json")).out) as RunTiming;
+  t.equal(timing.to, timing.moments.published);
+  t.ok(timing.stages.some(({ stage }) => stage === "running"));
+  t.equal(
+    timing.stages.reduce((sum, { us }) => sum + us, 0),
+    timing.total_us,
+  );
+  t.equal(timing.from + timing.total_us, timing.to);
+  t.match((await millrace("runs", "timing", id, "--home", home)).out, /^STAGE .*\ncreating .* %\n(?:.*\n)*running .* %\n/);
+}
+
 t.test("serve, run flows against it, look at them, stop it", async (t) => {
   const { home, dir, file } = project(t);
   const server = startCommand(["serve", dir, "--home", home, "--port", "0", "--no-open"]);
   t.teardown(() => server.child.kill("SIGKILL"));
   await server.printed("Stop it with");
-
   const second = await millrace("serve", dir, "--home", home, "--port", "0", "--no-open");
   t.equal(second.code, 3);
   t.match(
@@ -64,6 +76,7 @@ t.test("serve, run flows against it, look at them, stop it", async (t) => {
   const none = await millrace("runs", "cancel", "--flow", "sum", "--home", home);
   t.match(none, { code: 0, out: "No run that has not ended matches.\n" });
   t.match((await millrace("runs", "show", String(run.id), "--home", home)).out, /add-0 {2}● Completed/);
+  await checkTiming(t, home, String(run.id));
   t.match(await millrace("runs", "logs", String(run.id), "--home", home, "-f"), { code: 0, out: /adding 41 1\n/ });
   const found = ["logs", "--search", "ADDING 41", "--flow", "sum", "--home", home];
   t.match(await millrace(...found), { code: 0, out: new RegExp(`INFO +adding 41 1 +\\(flows/sum ${run.id}\\)\n`) });

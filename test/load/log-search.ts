@@ -33,7 +33,7 @@ const SEARCHES: readonly [name: string, query: object][] = [
 
 function fillLogs(path: string, runs: number): void {
   const database = openWriteHandle(path, { durability: "normal", salt: 2 });
-  const writer = new Writer(database, { stream: "new_block" });
+  const writer = new Writer(database, { stream: "new_block", nowUs: () => 0 });
   for (let first = 1, number = 1; first <= runs; first += RUNS_PER_COMMIT, number += 1) {
     const entries: (number | string)[] = [];
     for (let run = first; run < Math.min(runs + 1, first + RUNS_PER_COMMIT); run++) {

@@ -46,7 +46,7 @@ export function seedStore(home: string, runs: number, seed: number): SeededStore
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const startedAt = performance.now();
   const database = openWriteHandle(path, { durability: "normal", salt: seed });
-  const writer = new Writer(database, { stream: "new_block" });
+  const writer = new Writer(database, { stream: "new_block", nowUs: () => 0 });
   const random = new SeededRandom(seed);
   const newestUs = Date.now() * 1_000;
   let number = 0;

@@ -136,7 +136,7 @@ function fill(path: string): void {
   if (options["checkpoint-pages"] !== undefined)
     database.exec(`PRAGMA wal_autocheckpoint = ${Number(options["checkpoint-pages"])}`);
   for (const index of options.without.split(",")) if (index !== "") database.exec(`DROP INDEX ${index}`);
-  const writer = new Writer(database, { stream: "new_block" });
+  const writer = new Writer(database, { stream: "new_block", nowUs: () => 0 });
   const ops: Primitive[] = [];
   for (let id = 1; id <= FLOWS; id++)
     putOperation(ops, "insert_flow", flowRow(id, { external_id: uuid(id, 9), project: `p${id % 4}`, name: `flow-${id}` }));

@@ -201,7 +201,7 @@ t.test("the store holds what the decisions said, also when batches are committed
       requests.push(one);
       results.push(writer.commit(one));
       const before = dump(store.database);
-      writer = new Writer(store.database, { stream: "continue" });
+      writer = new Writer(store.database, { stream: "continue", nowUs: () => 0 });
       t.strictSame(
         requests.map((again) => writer.commit(again)),
         results,

@@ -38,7 +38,7 @@ import { IN_MEMORY, openReadHandle } from "#storage/read/read-handle";
 import { Statements } from "#storage/sqlite/statements";
 import type { Batch } from "#storage/write/batch";
 import type { CommitRequest, CommitResult } from "#storage/write/writer";
-import { Writer } from "#storage/write/writer";
+import { Writer, type WriterOptions } from "#storage/write/writer";
 import type { Fault } from "./fault-plan.ts";
 import { LinkQueue } from "./link-queue.ts";
 import type { ModelOutside } from "./model-outside.ts";
@@ -308,7 +308,7 @@ export class SimulatedServer implements Control {
       case "core":
         return this.#coreSpecs(host, starts);
       case "writer":
-        return writerThread({ threadStarts: starts, open: (stream) => this.#openStore(stream) });
+        return writerThread({ threadStarts: starts, open: (stream, nowUs) => this.#openStore({ stream, nowUs }) });
       case "gateway":
         return [this.#around.gateway];
       case "main":
@@ -357,11 +357,11 @@ export class SimulatedServer implements Control {
     }));
   }
 
-  #openStore(stream: "new_block" | "continue"): OpenedStore {
+  #openStore(options: WriterOptions): OpenedStore {
     const { disk } = this.#around;
     const problem = (): string | null => (disk.refusal === "taken" ? "simulated: the files were taken" : null);
     const files = { problem, note: () => undefined, clear: () => undefined };
-    return { writer: new ObservedWriter(this.#around, { stream }), files, close: () => undefined };
+    return { writer: new ObservedWriter(this.#around, options), files, close: () => undefined };
   }
 
   /** An armed fault makes the actor throw before or after its step, according to the fault or by chance. */
@@ -419,7 +419,7 @@ function isNoCommit(message: unknown): boolean {
 class ObservedWriter extends Writer {
   readonly #around: Surroundings;
 
-  constructor(around: Surroundings, options: { stream: "new_block" | "continue" }) {
+  constructor(around: Surroundings, options: WriterOptions) {
     super(around.disk.handle, options);
     this.#around = around;
   }

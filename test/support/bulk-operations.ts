@@ -2,6 +2,7 @@
 
 import { bytesToUuid } from "#protocol/values/uuid";
 import type { Primitive } from "#protocol/wire/feed";
+import { CREATED_MARK } from "#storage/schema/run-marks";
 import { COLUMNS, type NewRunRow, OPERATION_NAMES, type OperationName, putOperation, type RowOf } from "#storage/write/ops";
 import { rowAt } from "#storage/write/row-values";
 import { eventRow, runRow, stateRow } from "./storage-rows.ts";
@@ -26,7 +27,7 @@ function runs(made: RowOf<"insert_backfill_runs">): Primitive[] {
   const ops: Primitive[] = [];
   const { first_id, count, external_ids, flow_id, tags, priority, created_by, created_at, backfill_id } = made;
   const length = made.values.length / count;
-  const state = stateRow("Scheduled", { state_timestamp: created_at });
+  const state = stateRow("Scheduled", { state_timestamp: created_at, marks: CREATED_MARK });
   for (let index = 0; index < count; index += 1) {
     const text = made.values.slice(index * length, (index + 1) * length);
     const row = runRow(first_id + index, state, {
@@ -44,7 +45,7 @@ function runs(made: RowOf<"insert_backfill_runs">): Primitive[] {
 function newRuns(made: RowOf<"insert_new_runs">): Primitive[] {
   const [ops, events]: [Primitive[], Primitive[]] = [[], []];
   const { first_id, external_ids, created_at, rule_depth } = made;
-  const state = stateRow("Scheduled", { state_timestamp: created_at });
+  const state = stateRow("Scheduled", { state_timestamp: created_at, marks: CREATED_MARK });
   for (const [index, columns] of (JSON.parse(made.rows) as NewRunRow[]).entries()) {
     const [flow_id, priority, name, created_by, tags, parameters] = columns;
     const external_id = bytesToUuid(external_ids.subarray(index * 16, index * 16 + 16));

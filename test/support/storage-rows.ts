@@ -17,9 +17,13 @@ export interface Store {
   statements: Statements;
 }
 
-export function openStore(path = IN_MEMORY): Store {
+export function openStore(path = IN_MEMORY, nowUs = () => 0): Store {
   const database = openWriteHandle(path, { durability: "normal", salt: 7 });
-  return { database, writer: new Writer(database, { stream: "new_block" }), statements: new Statements(database) };
+  return {
+    database,
+    writer: new Writer(database, { stream: "new_block", nowUs }),
+    statements: new Statements(database),
+  };
 }
 
 /** A request for one batch of source 1; `logs` become blocks with the writer's next ids. */
@@ -82,6 +86,7 @@ export function stateRow(type: StateType, other: Partial<RunStateRow> = {}): Run
     failure_count: 0,
     attempt: 0,
     task_counts: "{}",
+    marks: null,
     ...other,
   };
 }

@@ -40,6 +40,7 @@ const DIRECTIONS: readonly Direction[] = [
       "storage/write/ops",
       "storage/write/batch",
       "storage/schema/log-blocks",
+      "storage/schema/run-marks",
       "storage/load/load",
       "storage/load/load-runs",
       "storage/load/load-rules",

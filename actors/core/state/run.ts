@@ -92,6 +92,10 @@ export interface Run {
   /** Incremented whenever the run leaves its place, so that stale queue entries are recognised. */
   placeStamp: number;
   waiting: WaitReason | null;
+  /** Marks since the row was written last (run-marks.ts). */
+  marks: string;
+  /** Length of all marks, the stored ones included. */
+  marksLength: number;
   /** Null for most runs: neither durable, nor a child, nor gone from its engine to wait. */
   durable: RunDurable | null;
   /** Memory that the run takes, in units of a usual run (run-room.ts). */
@@ -133,6 +137,8 @@ export const UNSTARTED = {
   place: "none",
   placeStamp: 0,
   waiting: null,
+  marks: "",
+  marksLength: 0,
   durable: null,
   memoryUnits: 0,
 } as const;

@@ -136,16 +136,16 @@ export class WorkQueue {
     this.#count(place, 1);
   }
 
-  /** Puts a run of a backfill into the line behind the queue. */
-  putBehind(run: Run, nowUs: number): void {
+  /** Puts a run of a backfill into the line behind the queue. Returns what it waits for. */
+  putBehind(run: Run, nowUs: number): WaitReason {
     if (run.backfill_id === null) throw new Error(`run ${run.id} is of no backfill`);
     this.leave(run);
     run.place = "behind";
     this.#count(run.place, 1);
     const line = this.#lineOf(run.backfill_id);
     if (line.reason.sinceUs !== nowUs) line.reason = { ...line.reason, sinceUs: nowUs };
-    run.waiting = line.reason;
     line.behind.push({ run, stamp: run.placeStamp });
+    return line.reason;
   }
 
   /** Takes the first run from the line behind the queue, or undefined. */

@@ -4,6 +4,7 @@ import type { State } from "#protocol/records/state";
 import type { Lineage } from "../../core/state/durable.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import { lengthOfTexts, NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
+import { CREATED } from "../../core/state/run-marks.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import { joinLineage } from "../durable/lineages.ts";
@@ -85,6 +86,7 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     state: scheduled,
     movedUs: turn.receivedUs,
     ...UNSTARTED,
+    ...CREATED,
     alone: wanted.alone === true,
     uncounted: wanted.uncounted === true,
   };

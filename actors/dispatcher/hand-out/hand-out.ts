@@ -7,6 +7,7 @@ import { backfillOfTag } from "../../core/state/backfill.ts";
 import { type Engine, type ParkedPoll, storedEngine } from "../../core/state/engine.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
 import { isEnded, isExclusive, needsOf, type Run, type WaitReason, withSequence } from "../../core/state/run.ts";
+import { beginWait, endWait, markHandOut } from "../../core/state/run-marks.ts";
 import { engineKeyOf, hasPolls, inOrder, type KeyQueue, pollsOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { LEASE_MANAGER } from "../../names.ts";
@@ -27,15 +28,15 @@ export function enqueue(turn: Turn, run: Run): void {
   if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
   if (isToCome(turn, run)) {
     queue.putAside(run, "future");
-    run.waiting = { code: "not_due", object: null, sinceUs: turn.nowUs };
+    beginWait(run, { code: "not_due", object: null, sinceUs: turn.nowUs });
     if (run.scheduled_time !== null) deadlines.add("due", run.id, run.scheduled_time);
     return;
   }
-  if (isFarBack(turn.state, run)) return queue.putBehind(run, turn.nowUs);
+  if (isFarBack(turn.state, run)) return beginWait(run, queue.putBehind(run, turn.nowUs));
   const blocking = blockingOf(turn.state, run);
   if (blocking !== null) return block(turn, run, blocking);
   const keyQueue = queue.putReady(run);
-  run.waiting = { code: "no_engine", object: keyQueue.key.text, sinceUs: turn.nowUs };
+  beginWait(run, { code: "no_engine", object: keyQueue.key.text, sinceUs: turn.nowUs });
   dispatch(turn, keyQueue);
   if (run.place === "ready") turn.state.demand.set(keyQueue.key.text, keyQueue.key);
 }
@@ -55,7 +56,7 @@ function holdReason(state: LiveState, run: Run): WaitReason["code"] | null {
 
 function hold(turn: Turn, run: Run, code: WaitReason["code"]): void {
   turn.state.queue.putAside(run, code === "held" ? "held" : "future");
-  run.waiting = { code, object: code === "held" ? `backfill:${run.backfill_id}` : null, sinceUs: turn.nowUs };
+  beginWait(run, { code, object: code === "held" ? `backfill:${run.backfill_id}` : null, sinceUs: turn.nowUs });
 }
 
 /**
@@ -183,7 +184,7 @@ function freeIfReady(turn: Turn, keyQueue: KeyQueue, wanted: number): Run | null
 export function block(turn: Turn, run: Run, resource: string): void {
   turn.state.queue.putBlocked(run, resource);
   turn.state.newlyBlocked.add(run);
-  if (run.waiting?.object !== resource) run.waiting = { code: "resource", object: resource, sinceUs: turn.nowUs };
+  if (run.waiting?.object !== resource) beginWait(run, { code: "resource", object: resource, sinceUs: turn.nowUs });
 }
 
 /**
@@ -212,7 +213,8 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number, released:
   state.durations.handedOut(run, turn.nowUs);
   run.acknowledged = false;
   run.lastContactUs = turn.nowUs;
-  run.waiting = null;
+  endWait(run, turn.nowUs);
+  markHandOut(run, turn.nowUs);
   if (run.flow.options.durable) beginLineage(turn, run);
   if (run.durable !== null) noteHandOut(turn, run, run.durable);
   run.flow.handedOut += 1;

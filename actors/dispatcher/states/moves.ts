@@ -4,6 +4,7 @@
 import { INTEGER_MAX } from "#protocol/limits";
 import { isTerminal, type State, type StateType } from "#protocol/records/state";
 import type { Run } from "../../core/state/run.ts";
+import { markMove } from "../../core/state/run-marks.ts";
 import type { TaskRun } from "../../core/state/task-run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { noteFailure } from "../../scheduler/schedules/disable-window.ts";
@@ -74,6 +75,7 @@ export function enterState(
   }
   if (isTerminal(state.type)) turn.rows.countEnded(run.flow, "", run, 1);
   turn.rows.countRun(run.flow, before.type, state.type);
+  markMove(run, before.type, mover === "engine", turn.nowUs);
   turn.rows.touchRun(run, true);
   turn.state.countInBackfill(run, before.name, state.name);
   if (run.durable !== null) noteMove(turn, run, run.durable, revived);

@@ -198,7 +198,7 @@ t.test("an engine whose lease ended with a pause does not set the run going agai
 t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
   const disk = new SimulatedDisk();
   const writer = new StoreWriter(
-    new Writer(disk.handle, { stream: "new_block" }),
+    new Writer(disk.handle, { stream: "new_block", nowUs: () => 0 }),
     () => 0,
     () => undefined,
   );

@@ -142,6 +142,9 @@ const DAMAGES: readonly [id: string, sql: string, text: RegExp, level?: Finding[
   ["I13", "UPDATE runs SET lineage_id = 9 WHERE id = 3", /wait 1 is open, but lineage 3 has ended/],
   ["I13", "UPDATE waits SET child_lineage_id = 9", /wait 1 is open, but its child of lineage 9 has ended/],
   ["I13", "UPDATE steps SET lineage_id = 9", /steps of lineage 9 belong to no run/],
+  ["I14", "UPDATE runs SET marks = 'd@5m1s@6' WHERE id = 1", /the course of run 1 has no end/],
+  ["I14", "UPDATE runs SET marks = 'd@5e1m2f@9' WHERE id = 1", /the course of run 1 has f after m/],
+  ["I14", "UPDATE runs SET marks = 'm5s@6' WHERE id = 1", /the course of run 1 does not begin with its creation/],
   ["rules", "INSERT INTO quarantine VALUES (1, 'rules', 'event 4', 'boom', 1)", /rules failed twice at event 4.*boom/, "unusual"],
 ];
 
@@ -152,7 +155,7 @@ t.test("a store that the writer made is sound", async (t) => {
   t.same(checkFile(store.database), []);
   t.same(
     INVARIANTS.map(({ id }) => id),
-    Array.from({ length: 13 }, (_, index) => `I${index + 1}`),
+    Array.from({ length: 14 }, (_, index) => `I${index + 1}`),
   );
   const unchecked = checkStore(store.database, NO_TOTALS).filter(({ checked }) => !checked);
   t.match(unchecked, [{ id: "I7", unchecked: /only a reader/ }]);

@@ -28,7 +28,11 @@ function unfinished(database: Database): unknown[] {
 
 function open(): { database: Database; writer: Writer; statements: Statements } {
   const database = openWriteHandle(IN_MEMORY, { durability: "normal", salt: 7 });
-  return { database, writer: new Writer(database, { stream: "new_block" }), statements: new Statements(database) };
+  return {
+    database,
+    writer: new Writer(database, { stream: "new_block", nowUs: () => 0 }),
+    statements: new Statements(database),
+  };
 }
 
 function request(writer: Writer, number: number, parts: Partial<Batch>): CommitRequest {
@@ -114,7 +118,7 @@ t.test("a batch that comes again changes nothing and gets the same numbers", asy
     [second, first].map((one) => writer.commit(one)),
     [...results].reverse(),
   );
-  const again = new Writer(database, { stream: "continue" });
+  const again = new Writer(database, { stream: "continue", nowUs: () => 0 });
   t.same(
     [first, second].map((one) => again.commit(one)),
     results,
@@ -138,12 +142,12 @@ t.test("a writer that starts again knows which commands the newest commits decid
   const stream = [STREAM_CODE["run.updated"], 1, STREAM_CODE["event.created"], 13];
   writer.commit(request(writer, 2, { ops: events, stream, replies: [14, 200, null] }));
   writer.commit(request(writer, 3, { replies: [15, 200, null] }));
-  const again = new Writer(database, { stream: "continue" });
+  const again = new Writer(database, { stream: "continue", nowUs: () => 0 });
   t.same(again.decidedCommands, [11, 12, 13, 14, 15]);
   for (let number = 4; number < 24; number += 1) again.commit(request(again, number, { replies: [number * 100, 200, null] }));
   t.notOk(again.decidedCommands.includes(11), "only of the newest");
   t.ok(again.decidedCommands.includes(2300));
-  t.same(new Writer(database, { stream: "new_block" }).decidedCommands, []);
+  t.same(new Writer(database, { stream: "new_block", nowUs: () => 0 }).decidedCommands, []);
 });
 
 t.test("a failed commit leaves nothing, in the store and in memory", async (t) => {

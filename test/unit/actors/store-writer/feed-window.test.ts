@@ -80,7 +80,7 @@ t.test("a gateway that has just started is behind nothing", async (t) => {
 t.test("the writer leaves out what a slow gateway has not read, and reports the gap when it has caught up", async (t) => {
   const disk = new SimulatedDisk();
   const writer = new StoreWriter(
-    new Writer(disk.handle, { stream: "new_block" }),
+    new Writer(disk.handle, { stream: "new_block", nowUs: () => 0 }),
     () => 0,
     () => undefined,
   );

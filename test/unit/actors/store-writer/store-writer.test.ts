@@ -51,7 +51,7 @@ class CommitPath {
 
   #newWriter(stream: "new_block" | "continue"): StoreWriter {
     const close = (): void => undefined;
-    const writer = new StoreWriter(new Writer(this.disk.handle, { stream }), () => 0, close);
+    const writer = new StoreWriter(new Writer(this.disk.handle, { stream, nowUs: () => 0 }), () => 0, close);
     writer.watch({ problem: () => this.problem, note: close, clear: close }, new Outbox());
     return writer;
   }

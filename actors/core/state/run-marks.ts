@@ -1,0 +1,92 @@
+/**
+ * Notes the course of a run (storage/schema/run-marks.ts). A mark is stored with the row that a step writes anyway; a wait is
+ * marked when it ends, so that a run that waits takes no memory for it.
+ */
+import { isTerminal, type StateType } from "#protocol/records/state";
+import { CREATED_MARK, MARKS_LENGTH_MAX, type MarkLetter } from "#storage/schema/run-marks";
+import type { Run, WaitReason } from "./run.ts";
+
+/** Ends are marked up to this length: a run can be moved out of its end. */
+const ENDS_LENGTH_MAX = 2 * MARKS_LENGTH_MAX;
+/** Digits that the writer adds to the time of a commit. */
+const COMMIT_DIGITS = 16;
+
+/** Fields of a run that gets a row in this step. */
+export const CREATED = { marks: CREATED_MARK, marksLength: CREATED_MARK.length + COMMIT_DIGITS } as const;
+/** The same for runs whose rows the writer makes together. */
+export const CREATED_TOGETHER = { marksLength: CREATED.marksLength } as const;
+
+const LETTER_OF_WAIT: Readonly<Record<WaitReason["code"], MarkLetter>> = {
+  not_due: "n",
+  held: "h",
+  resource: "b",
+  no_engine: "q",
+};
+
+/** States in which a run that has begun waits; others wait for an engine, in the queue. */
+const LETTER_OF_NAME: ReadonlyMap<string, MarkLetter> = new Map([
+  ["AwaitingRetry", "w"],
+  ["Sleeping", "k"],
+  ["AwaitingEvent", "k"],
+  ["AwaitingChild", "k"],
+]);
+
+/** The run waits for this from now on; a wait for the same thing goes on. */
+export function beginWait(run: Run, waiting: WaitReason): void {
+  if (run.waiting?.code === waiting.code && run.waiting.object === waiting.object) return;
+  endWait(run, waiting.sinceUs);
+  run.waiting = waiting;
+}
+
+/** Marks the wait that ends now. */
+export function endWait(run: Run, nowUs: number): void {
+  const { waiting } = run;
+  run.waiting = null;
+  if (waiting === null || waiting.sinceUs >= nowUs) return;
+  const object = waiting.code === "resource" && waiting.object !== null ? `${quoted(waiting.object)};` : "";
+  add(run, LETTER_OF_WAIT[waiting.code], waiting.sinceUs, object);
+}
+
+/** The run is given to an engine, whose answer leaves after the commit. */
+export function markHandOut(run: Run, nowUs: number): void {
+  add(run, "m", nowUs);
+  addCommit(run, "s");
+}
+
+/** Marks a move. What its engine did is marked by the engine's time, as long as that is not to come. */
+export function markMove(run: Run, before: StateType, byEngine: boolean, nowUs: number): void {
+  const { type, name, timestamp } = run.state;
+  const us = byEngine ? Math.min(timestamp, nowUs) : nowUs;
+  if (isTerminal(type)) {
+    endWait(run, nowUs);
+    if (byEngine && (before === "Running" || before === "Cancelling")) add(run, "u", us, "", ENDS_LENGTH_MAX);
+    add(run, "e", nowUs, "", ENDS_LENGTH_MAX);
+    addCommit(run, "f", ENDS_LENGTH_MAX);
+  } else if (type === "Running") add(run, "r", us);
+  else if (type === "Paused") add(run, "p", us);
+  else if (type === "Scheduled") {
+    const letter = LETTER_OF_NAME.get(name);
+    if (letter !== undefined) add(run, letter, us);
+  }
+}
+
+function add(run: Run, letter: MarkLetter, us: number, object = "", most = MARKS_LENGTH_MAX): void {
+  // Engines' times may have fractions.
+  append(run, letter, String(Math.max(0, Math.round(us - run.created_at))), object, most);
+}
+
+function addCommit(run: Run, letter: MarkLetter, most = MARKS_LENGTH_MAX): void {
+  append(run, letter, "@", "", most);
+}
+
+function append(run: Run, letter: MarkLetter, time: string, object: string, most: number): void {
+  // A run from before its creation was marked has none.
+  if (run.marksLength === 0 || run.marksLength > most) return;
+  run.marksLength += 1 + time.length + object.length + (time === "@" ? COMMIT_DIGITS : 0);
+  run.marks += run.marksLength > most ? `x${time}` : letter + time + object;
+}
+
+/** As JSON in ASCII, without the sign that stands for the time of a commit. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(/[@\u0080-\uffff]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
