@@ -1,11 +1,11 @@
 /** The exports of the package's entries, read from its declarations with API Extractor. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packDeclarations } from "../pack-declarations.ts";
+import { BUILT, ensureBuilt } from "../built.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const packageFile = createRequire(import.meta.url);
@@ -45,13 +45,10 @@ function installed(name: string): string {
 }
 
 function writeDeclarations(folder: string): void {
-  const out = join(folder, "dist");
-  mkdirSync(out);
+  ensureBuilt();
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "millrace", type: "module" }));
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  const project = ["-p", join(ROOT, "tsconfig.build.json"), "--emitDeclarationOnly", "--outDir", out];
-  run(join(installed("typescript"), "bin/tsc"), project);
-  packDeclarations(ROOT, out);
+  for (const path of globSync("**/*.d.ts", { cwd: BUILT })) cpSync(join(BUILT, path), join(folder, "dist", path));
 }
 
 function readEntry(folder: string, entry: string): ApiItem[] {
@@ -89,5 +86,13 @@ function readEntry(folder: string, entry: string): ApiItem[] {
   );
   run(join(installed("@microsoft/api-extractor"), "bin/api-extractor"), ["run", "--local", "-c", settings]);
   const { members } = JSON.parse(readFileSync(model, "utf8")) as { members: ApiItem[] };
-  return members.flatMap((entryPoint) => entryPoint.members ?? []);
+  return members.flatMap((entryPoint) => entryPoint.members ?? []).map((item) => withFileComment(folder, item));
+}
+
+/** A namespace is a file (`export * as Type from`), so the comment of the file describes the namespace. */
+function withFileComment(folder: string, item: ApiItem): ApiItem {
+  const file = item.members?.[0]?.fileUrlPath;
+  if (item.kind !== "Namespace" || file === undefined) return item;
+  const [comment] = /^\/\*\*[\s\S]*?\*\//.exec(readFileSync(join(folder, file), "utf8")) ?? [];
+  return comment === undefined ? item : { ...item, docComment: comment };
 }

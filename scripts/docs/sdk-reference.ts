@@ -79,18 +79,6 @@ export function sdkReference(): string {
   );
 }
 
-/** The examples of the exports, in the order of the reference. */
-export function sdkExamples(): { module: string; name: string; code: string }[] {
-  const models = readApi(ENTRIES.map(({ file }) => file));
-  return ENTRIES.flatMap(({ module }, index) =>
-    new Entry(models[index] ?? []).exports.flatMap(({ name, items }) =>
-      items
-        .flatMap(({ docComment = "" }) => (docComment === "" ? [] : parseDocComment(docComment).examples))
-        .map((code) => ({ module, name, code })),
-    ),
-  );
-}
-
 function entrySection(module: string, intro: string, entry: Entry): string {
   const groups = GROUPS.map(({ title, kinds }) => {
     const members = entry.exports.filter(({ items }) => kinds.includes(groupKind(items)));
@@ -144,10 +132,15 @@ function hasMembers({ kind }: ApiItem): boolean {
   return kind === "Class" || kind === "Interface";
 }
 
-/** The members of a class or interface, with those of what it extends. */
+/** The members of a class or interface, with those of what it extends. The name of an error is that of its class. */
 function membersOf(item: ApiItem, entry: Entry): ApiItem[] {
   const inherited = item.kind === "Interface" ? entry.referred(item).filter(hasMembers) : [];
-  return [...(item.members ?? []), ...inherited.flatMap(({ members }) => members ?? [])];
+  const members = [...(item.members ?? []), ...inherited.flatMap(({ members }) => members ?? [])];
+  return isError(item) ? members.filter(({ name }) => name !== "name") : members;
+}
+
+function isError(item: ApiItem): boolean {
+  return item.kind === "Class" && /extends \w*Error\b/.test(excerpt(item));
 }
 
 /** The groups of methods of a class, `client.runs` and its like: their classes are not exported. */

@@ -15,19 +15,47 @@ export interface CommandEnd {
   signal: string | null;
   /** Its option `timeout` was exceeded. */
   timedOut: boolean;
-  /** The last 65,536 bytes of each output. */
+  /** The last 65,536 bytes of the standard output. */
   stdout: string;
+  /** The last 65,536 bytes of the standard error. */
   stderr: string;
 }
 
-/** A command that did not succeed. The message ends with the last lines of its standard error. */
+/**
+ * A command that did not succeed. The message ends with the last lines of its standard error.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { CommandError, flow, sh } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const check = flow("check", async () => {
+ *   try {
+ *     await sh`echo no such table >&2; exit 3`;
+ *     return "found";
+ *   } catch (error) {
+ *     if (error instanceof CommandError && error.code === 3) return error.stderr;
+ *     throw error;
+ *   }
+ * });
+ *
+ * const { result } = await runFlow(check);
+ * assert.equal(result, "no such table\n");
+ * ```
+ */
 export class CommandError extends Error implements CommandEnd {
   override name = "CommandError";
+  /** The command as it was called. */
   readonly command: string;
+  /** Its exit code; null if a signal ended it or it could not be started. */
   readonly code: number | null;
+  /** The signal that ended it. */
   readonly signal: string | null;
+  /** True if its option `timeout` was exceeded. */
   readonly timedOut: boolean;
+  /** The last 65,536 bytes of the standard output. */
   readonly stdout: string;
+  /** The last 65,536 bytes of the standard error. */
   readonly stderr: string;
 
   /** @param how what happened, for the message: "ended with code 2" */

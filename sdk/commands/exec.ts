@@ -30,13 +30,15 @@ export interface CommandOptions {
 
 /** A command that succeeded. */
 export interface CommandResult {
+  /** Its exit code. */
   code: number;
   /** The last 65,536 bytes of the standard output. */
   stdout: string;
   /** The last 65,536 bytes of the standard error. */
   stderr: string;
-  /** Bytes of the whole outputs. */
+  /** Bytes of the whole standard output. */
   stdoutBytes: number;
+  /** Bytes of the whole standard error. */
   stderrBytes: number;
 }
 
@@ -48,6 +50,17 @@ const CODE_MAX = 255;
  * to the log of the run at once. When the run or the task is stopped, the program ends with all processes it started: SIGTERM,
  * and SIGKILL after 3 s.
  * @throws CommandError if it cannot be started, or ends by a signal or with a code that `ok` does not allow
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { exec, flow } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const print = flow("print", async () => (await exec("printf", ["%s", "$HOME; two words"])).stdout);
+ *
+ * const { result } = await runFlow(print);
+ * assert.equal(result, "$HOME; two words");
+ * ```
  */
 export async function exec(
   file: string,

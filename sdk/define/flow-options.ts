@@ -21,9 +21,11 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   parameters?: Schema;
   /** Default: the base name of the served directory. */
   project?: string;
+  /** Text for people, shown with the flow. */
   description?: string;
   /** The group the flow is listed under. Default: its project. */
   group?: string;
+  /** Tags of every run of the flow. */
   tags?: readonly string[];
   /** Time limit of one attempt, counted from Running; the run then ends as TimedOut, without a retry. */
   timeout?: Duration;
@@ -52,6 +54,7 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   crashRetries?: number;
   /** Pauses the flow's schedules for `pause` after `failures` failed runs within `within`. */
   disableAfter?: { failures: number; within: Duration; pause: Duration };
+  /** Flows whose completed runs create a run of this flow: names, or names with a key and parameters. */
   after?: string | readonly string[] | After;
   /** When the server creates runs of the flow: cron(), every(), rrule(). */
   schedules?: readonly ScheduleDeclaration[];
@@ -59,6 +62,7 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   bulkComplete?: (values: readonly string[]) => readonly string[] | Promise<readonly string[]>;
   /** Output of the flow and its child processes becomes log lines of the run. Default true. */
   logPrints?: boolean;
+  /** Functions that are called when a run changes its state. */
   hooks?: FlowHooks;
 }
 

@@ -11,6 +11,7 @@ export interface HookEvent {
   run: { id: number; externalId: string; name: string; project: string; flow: string; parameters: Record<string, unknown> };
   /** The task run, null for a hook of a flow. */
   task: { id: string; name: string; dynamicKey: string } | null;
+  /** The new state. */
   state: State;
 }
 
@@ -19,8 +20,11 @@ export type Hook = (event: HookEvent) => unknown;
 
 /** Functions that are called when a task run ends. */
 export interface TaskHooks {
+  /** Called when it has completed. */
   onCompletion?: Hook;
+  /** Called when it has failed, after its last retry. */
   onFailure?: Hook;
+  /** Called when it was cancelled. */
   onCancel?: Hook;
 }
 

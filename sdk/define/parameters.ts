@@ -5,7 +5,19 @@ import { explainIssues, jsonSchemaOf, type StandardProps, standardOf } from "./s
 /** A JSON Schema of an object, as it goes over the wire. */
 export type JsonSchema = Record<string, unknown>;
 
-/** A run's parameters do not match the flow's schema. */
+/**
+ * A run's parameters do not match the flow's schema.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, ParameterError, Type } from "millrace";
+ *
+ * const load = flow("load", { parameters: Type.Object({ rows: Type.Integer() }) }, async ({ rows }) => rows);
+ *
+ * const given = JSON.parse('{ "rows": "many" }');
+ * await assert.rejects(load(given), (error) => error instanceof ParameterError && /rows/.test(error.message));
+ * ```
+ */
 export class ParameterError extends Error {
   override name = "ParameterError";
 }

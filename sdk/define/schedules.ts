@@ -35,6 +35,7 @@ export interface EveryOptions extends ScheduleOptions {
 
 /** A declared schedule. */
 export interface ScheduleDeclaration {
+  /** The schedule as the flow's registration sends it. */
   readonly wire: ScheduleDecl;
 }
 

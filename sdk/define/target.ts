@@ -4,16 +4,21 @@ import { dirname, resolve } from "node:path";
 
 /** The product of a task. A task whose target exists is skipped. */
 export interface Target {
+  /** True if the task has nothing to do. */
   exists(): boolean | Promise<boolean>;
 }
 
 /** A file as a target, written whole or not at all. */
 export interface FileTarget extends Target {
+  /** The absolute path. */
   readonly path: string;
+  /** True if the file exists. */
   exists(): Promise<boolean>;
+  /** The content as UTF-8. */
   readText(): Promise<string>;
   /** Writes beside the file and renames over it; creates missing directories. */
   write(data: string | Uint8Array): Promise<void>;
+  /** Removes the file, if it exists. */
   remove(): Promise<void>;
 }
 

@@ -27,6 +27,7 @@ export interface TaskOptions<Args extends readonly unknown[]> extends RetryOptio
    * The product of the task: the task is skipped when the target exists. The result is then the target itself, made or found.
    */
   output?: Target | ((...args: Args) => Target);
+  /** Functions that are called when a task run ends. */
   hooks?: TaskHooks;
   /**
    * In a durable flow: identifies a call when the flow begins again, instead of its arguments; the task is called once per key

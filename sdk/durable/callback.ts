@@ -21,6 +21,21 @@ export interface Callback<Result = unknown> {
  * Makes a URL for an answer: `POST` to it with JSON of at most 64,000 bytes settles the wait. Anyone who knows the URL can call
  * it, but only once.
  * @throws Error outside a durable flow's function, and in a script without a server
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { callback, flow, log } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const order = flow("order", { durable: true }, async () => {
+ *   const payment = await callback<{ amount: number }>({ timeout: "1d" });
+ *   log.info("send the payment to", payment.url);
+ *   return (await payment.result()).amount;
+ * });
+ *
+ * const { result } = await runFlow(order, {}, { callbacks: [{ amount: 12 }] });
+ * assert.equal(result, 12);
+ * ```
  */
 export async function callback<Result = unknown>(options: CallbackOptions = {}): Promise<Callback<Result>> {
   const timeout = options.timeout === undefined ? undefined : parseDuration(options.timeout);

@@ -11,7 +11,9 @@ import { ChildFailed } from "./wait-errors.ts";
 export interface ChildOptions extends DurableWaitOptions {
   /** How long until the child is due. Default: at once. */
   delay?: Duration;
+  /** Tags of the child, in addition to those of its flow. */
   tags?: readonly string[];
+  /** Higher runs first. Default: the priority of the flow. */
   priority?: number;
   /** What becomes of a child that has not ended when this run ends. Default "cancel". */
   onParentEnd?: "cancel" | "leave";
@@ -19,6 +21,7 @@ export interface ChildOptions extends DurableWaitOptions {
 
 /** A child run that was started. */
 export interface ChildRun<Result> {
+  /** The id of the child's run. */
   readonly id: number;
   /** Waits for its end. @throws ChildFailed for every end but Completed */
   result(): Promise<Result>;
@@ -37,6 +40,18 @@ export interface Child<Result> {
  * as part of the current run. The child is recognised by its flow and parameters, or by `key`: the same key is the same child.
  * @throws TypeError when `flow` was not made by flow(); at the start: ParameterError; Error outside a durable flow's function,
  * for an unknown flow, and for more than 8 children inside each other
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { child, flow, Type } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const invoice = flow("invoice", { parameters: Type.Object({ order: Type.Integer() }) }, async ({ order }) => `invoice ${order}`);
+ * const sale = flow("sale", { durable: true }, async () => await child(invoice, { order: 7 }, { delay: "1d" }).run());
+ *
+ * const { result } = await runFlow(sale);
+ * assert.equal(result, "invoice 7");
+ * ```
  */
 export function child<Given extends [parameters?: object], Result>(
   flow: (...parameters: Given) => Promise<Result>,
@@ -49,6 +64,20 @@ export function child<Given extends [parameters?: object], Result>(
  * Runs a flow once for each of these parameters; resolves to the results in the order of the parameters. `concurrency` bounds
  * the children. With `settle: true` every child is awaited, and the results are those of `Promise.allSettled`; by default the
  * first failure rejects.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { childMap, flow, Type } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const load = flow("load", { parameters: Type.Object({ region: Type.String() }) }, async ({ region }) => `${region} loaded`);
+ * const loadAll = flow("load-all", { durable: true }, async () => {
+ *   return await childMap(load, [{ region: "eu" }, { region: "us" }], { concurrency: 1 });
+ * });
+ *
+ * const { result } = await runFlow(loadAll);
+ * assert.deepEqual(result, ["eu loaded", "us loaded"]);
+ * ```
  */
 export async function childMap<Given extends [parameters?: object], Result, Settle extends boolean = false>(
   flow: (...parameters: Given) => Promise<Result>,

@@ -52,6 +52,21 @@ export async function sleep(duration: Duration, options: DurableWaitOptions = {}
  * Waits until a time, as sleep() does; a time that has passed needs no wait. When the flow begins again, the n-th call keeps
  * the time that it was first called with, even if it is called with another time now.
  * @throws Error outside a durable flow's function for a time that is further away than 5 s
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, sleepUntil } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const launch = flow("launch", { durable: true }, async () => {
+ *   await sleepUntil(new Date("2026-06-01T09:00:00Z"));
+ *   return "launched";
+ * });
+ *
+ * // Simulated time begins with the year 2026.
+ * const { result } = await runFlow(launch);
+ * assert.equal(result, "launched");
+ * ```
  */
 export async function sleepUntil(date: Date, options: DurableWaitOptions = {}): Promise<void> {
   const ms = date instanceof Date ? date.getTime() : Number.NaN;

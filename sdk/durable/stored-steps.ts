@@ -33,7 +33,27 @@ export interface StepsPort {
   warn(text: string): void;
 }
 
-/** Thrown for a call without a stored result where other calls of the task are stored, if the task has `onChange: "fail"`. */
+/**
+ * Thrown for a call without a stored result where other calls of the task are stored, if the task has `onChange: "fail"`.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, sleep, task } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * let calls = 0;
+ * const pay = task("pay", { onChange: "fail" }, async (amount: number) => amount);
+ * const order = flow("order", { durable: true }, async () => {
+ *   // A mistake: the argument differs when the flow begins again after its wait.
+ *   calls += 1;
+ *   await pay(calls);
+ *   await sleep("1h");
+ * });
+ *
+ * const { state } = await runFlow(order);
+ * assert.equal(state.details["exception"], "StepChangedError");
+ * ```
+ */
 export class StepChangedError extends Error {
   override readonly name = "StepChangedError";
 }

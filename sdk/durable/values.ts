@@ -30,9 +30,31 @@ const ARRAYS = {
   BigUint64Array,
 } as const;
 
-/** A value that cannot be stored; `path` leads to the part that cannot. */
+/**
+ * A value that cannot be stored; `path` leads to the part that cannot.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, NotStorableError, step } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const open = flow("open", { durable: true }, async () => {
+ *   try {
+ *     await step("connect", async () => ({ close: () => undefined }));
+ *     return "stored";
+ *   } catch (error) {
+ *     if (error instanceof NotStorableError) return error.message;
+ *     throw error;
+ *   }
+ * });
+ *
+ * const { result } = await runFlow(open);
+ * assert.match(result ?? "", /^the result\.close is a function/);
+ * ```
+ */
 export class NotStorableError extends TypeError {
   override readonly name: string = "NotStorableError";
+  /** Where the part is within the value: `the result.close`. */
   readonly path: string;
 
   constructor(path: string, what: string) {

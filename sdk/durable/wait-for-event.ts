@@ -13,10 +13,13 @@ export interface EventWaitOptions extends DurableWaitOptions {
 
 /** An event that a run has waited for. */
 export interface AwaitedEvent {
+  /** The id of the event. */
   id: number;
+  /** The name of the event. */
   name: string;
   /** Microseconds since the Unix epoch, UTC. */
   occurred: number;
+  /** What the sender of the event gave with it. */
   payload: Record<string, unknown>;
   /** The run that the event is about, null without one. */
   run_id: number | null;
@@ -27,6 +30,20 @@ export interface AwaitedEvent {
  * of the run count, also those before this call. Each event settles at most one wait of the run, and the oldest matching event
  * is taken first.
  * @throws WaitTimeout; Error outside a durable flow's function
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, waitForEvent } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const ship = flow("ship", { durable: true }, async () => {
+ *   const paid = await waitForEvent("order.paid", { where: { "payload.order": 7 }, timeout: "3d" });
+ *   return paid.payload["amount"];
+ * });
+ *
+ * const { result } = await runFlow(ship, {}, { events: [{ name: "order.paid", payload: { order: 7, amount: 12 } }] });
+ * assert.equal(result, 12);
+ * ```
  */
 export async function waitForEvent(name: string, options: EventWaitOptions = {}): Promise<AwaitedEvent> {
   const what = `waitForEvent("${name}")`;

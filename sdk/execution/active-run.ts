@@ -160,7 +160,21 @@ export function isLeftBehind(): boolean {
 
 const NEVER = new AbortController().signal;
 
-/** The signal of the current task run, else of the run; outside a run a signal that never aborts. */
+/**
+ * The signal of the current task run, else of the run; outside a run a signal that never aborts.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, signal } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * // The request ends when the run is cancelled or its time limit passes.
+ * const load = flow("load", async () => await (await fetch("data:text/plain,hello", { signal: signal() })).text());
+ *
+ * const { result } = await runFlow(load);
+ * assert.equal(result, "hello");
+ * ```
+ */
 export function currentSignal(): AbortSignal {
   const scope = currentScope();
   return scope?.task?.signal ?? scope?.run.controller.signal ?? NEVER;

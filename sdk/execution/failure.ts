@@ -26,7 +26,31 @@ export class Abort extends Error {
   override name = "Abort";
 }
 
-/** A task attempt or a run exceeded its `timeout`. */
+/**
+ * A task attempt or a run exceeded its `timeout`.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, sleep, TimedOut, task } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const slow = task("slow", { timeout: "1s" }, async () => {
+ *   await sleep("4s");
+ *   return "an answer";
+ * });
+ * const patient = flow("patient", async () => {
+ *   try {
+ *     return await slow();
+ *   } catch (error) {
+ *     if (error instanceof TimedOut) return `no answer within ${error.seconds} s`;
+ *     throw error;
+ *   }
+ * });
+ *
+ * const { result } = await runFlow(patient);
+ * assert.equal(result, "no answer within 1 s");
+ * ```
+ */
 export class TimedOut extends Error {
   override name = "TimedOut";
   /** The limit that was exceeded, in seconds. */
@@ -38,12 +62,56 @@ export class TimedOut extends Error {
   }
 }
 
-/** The run or the task run was cancelled; the reason of aborted signals and of the promises of cancelled task runs. */
+/**
+ * The run or the task run was cancelled; the reason of aborted signals and of the promises of cancelled task runs.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { Cancelled, flow, sleep, task } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const search = task("search", async (place: string) => {
+ *   await sleep(place === "near" ? 1 : 4);
+ *   return place;
+ * });
+ * const first = flow("first", async () => {
+ *   const [near, far] = [search("near"), search("far")];
+ *   const found = await near;
+ *   far.cancel("found nearer");
+ *   await far.catch((error) => assert.ok(error instanceof Cancelled));
+ *   return found;
+ * });
+ *
+ * const { result } = await runFlow(first);
+ * assert.equal(result, "near");
+ * ```
+ */
 export class Cancelled extends Error {
   override name = "Cancelled";
 }
 
-/** The run pauses for an answer: thrown to leave the function that asked. With the answer the run starts again from its top. */
+/**
+ * The run pauses for an answer: thrown to leave the function that asked. With the answer the run starts again from its top.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, Paused, Type, waitForInput } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const ask = flow("ask", async () => {
+ *   try {
+ *     return await waitForInput("How many?", Type.Integer());
+ *   } catch (error) {
+ *     // Code that catches every error passes this one on.
+ *     if (error instanceof Paused) throw error;
+ *     return 0;
+ *   }
+ * });
+ *
+ * const { result } = await runFlow(ask, {}, { answers: [3] });
+ * assert.equal(result, 3);
+ * ```
+ */
 export class Paused extends Error {
   override name = "Paused";
 }

@@ -32,6 +32,7 @@ export interface StartingRun {
 
 /** A run of its own that was started. */
 export interface StartedRun<Result> {
+  /** The id of the run. */
   readonly id: number;
   /** Waits for its end. @throws RunError for every end but Completed; ChildFailed in a durable flow */
   result(): Promise<Result>;

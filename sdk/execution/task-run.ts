@@ -4,10 +4,28 @@ import { Cancelled } from "./failure.ts";
  * One call of a task inside a run: a promise of the task's result that can also be cancelled.
  * A failed TaskRun is not an unhandled rejection; if the TaskRun has not been awaited by the end of the flow function, its
  * error fails the run.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, task, type TaskRun } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const fetchPage = task("fetch-page", async (page: number) => `page ${page}`);
+ * const both = flow("both", async () => {
+ *   // Both calls execute at the same time.
+ *   const calls: TaskRun<string>[] = [fetchPage(1), fetchPage(2)];
+ *   assert.deepEqual(calls.map(({ dynamicKey }) => dynamicKey), ["fetch-page-0", "fetch-page-1"]);
+ *   return await Promise.all(calls);
+ * });
+ *
+ * const { result } = await runFlow(both);
+ * assert.deepEqual(result, ["page 1", "page 2"]);
+ * ```
  */
 export class TaskRun<T> implements Promise<T> {
   /** UUID of the task run (`external_id` over the wire). */
   id: string;
+  /** The name of the task. */
   readonly name: string;
   /** The task's name with a number within the run, "add-0", or with the label of the call. */
   readonly dynamicKey: string;
@@ -33,6 +51,7 @@ export class TaskRun<T> implements Promise<T> {
     this.#controller.abort(new Cancelled(reason));
   }
 
+  /** As of a promise; a failure that is handled here does not fail the run. */
   // biome-ignore lint/suspicious/noThenProperty: a TaskRun is a promise.
   then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
@@ -42,11 +61,13 @@ export class TaskRun<T> implements Promise<T> {
     return this.#promise.then(onFulfilled, onRejected);
   }
 
+  /** As of a promise; a failure that is handled here does not fail the run. */
   catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
     this.#observed = true;
     return this.#promise.catch(onRejected);
   }
 
+  /** As of a promise. */
   finally(onFinally?: (() => void) | null): Promise<T> {
     this.#observed = true;
     return this.#promise.finally(onFinally);

@@ -20,6 +20,7 @@ export interface TableOptions extends ArtifactOptions {
 
 /** Options of `artifact.progress`. */
 export interface ProgressOptions extends ArtifactOptions {
+  /** Text beside the bar. */
   label?: string;
 }
 
@@ -34,6 +35,21 @@ export interface ImageOptions extends ArtifactOptions {
  * artifact's UUID. Inside the run the artifact is recorded at once, so the promise need not be awaited. Outside a run and
  * without `run` it is only printed to the console, as log lines are.
  * Every function throws synchronously: RangeError when the data exceed 1 MB, TypeError when the data do not fit the kind.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { artifact, flow } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const report = flow("report", async () => {
+ *   await artifact.markdown("Sales", "**2** orders today");
+ *   await artifact.table("Orders", [{ id: 1, total: 9.5 }, { id: 2, total: 3 }], { key: "orders" });
+ *   await artifact.link("The shop", "https://shop.example");
+ * });
+ *
+ * const { artifacts } = await runFlow(report);
+ * assert.deepEqual(artifacts.map(({ kind }) => kind), ["markdown", "table", "link"]);
+ * ```
  */
 export const artifact = {
   /** Markdown text. Data: `{ title, text }`. */
@@ -69,6 +85,20 @@ export const artifact = {
 /**
  * Shows the progress of the current task run (else of the run) from 0 to 100, in one bar that is updated in place. Does nothing
  * outside a run.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, progress } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const copy = flow("copy", async () => {
+ *   progress(50, "a.csv");
+ *   progress(100, "b.csv");
+ * });
+ *
+ * const { artifacts } = await runFlow(copy);
+ * assert.deepEqual(artifacts.map(({ data }) => data), [{ value: 100, label: "b.csv" }]);
+ * ```
  */
 export function progress(value: number, label?: string): void {
   const scope = currentScope();

@@ -2,12 +2,17 @@ import { currentSignal, requireScope } from "../execution/active-run.ts";
 
 /** The run around the current code. Every field throws outside a run. */
 export interface CurrentRun {
+  /** The id of the run. */
   readonly id: number;
   /** UUID of the run. */
   readonly externalId: string;
+  /** The name of the run, such as "brave-otter". */
   readonly name: string;
+  /** The project of the flow. */
   readonly project: string;
+  /** The name of the flow. */
   readonly flow: string;
+  /** The parameters, with the defaults of the flow. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** 1 for the first attempt; retries and reruns after a crash count up. */
   readonly attempt: number;
@@ -34,7 +39,22 @@ export interface CurrentRun {
   readonly signal: AbortSignal;
 }
 
-/** The run around the call: its ids, parameters, origin and attempt. */
+/**
+ * The run around the call: its ids, parameters, origin and attempt.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cron, flow, run } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const report = flow("report", { schedules: [cron("0 6 * * *")] }, async () => {
+ *   return `${run.flow} for ${run.fireTime?.toISOString() ?? "now"}, attempt ${run.attempt}`;
+ * });
+ *
+ * const { result } = await runFlow(report, {}, { fireTime: new Date("2026-01-05T06:00:00Z") });
+ * assert.equal(result, "report for 2026-01-05T06:00:00.000Z, attempt 1");
+ * ```
+ */
 export const run: CurrentRun = {
   get id() {
     return requireScope("run.id").run.id;

@@ -20,6 +20,20 @@ const WARNING = 30;
  * asked again
  * @param options for a durable flow: `key`, `timeout`, and the `default` that is the answer once the timeout has passed
  * @throws Paused to leave the function; clean up in `finally`. In a durable flow WaitTimeout instead. Error outside a run.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, Type, waitForInput } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const deploy = flow("deploy", async () => {
+ *   const approved = await waitForInput("Deploy to production?", Type.Boolean());
+ *   return approved ? "deployed" : "left as it was";
+ * });
+ *
+ * const { result } = await runFlow(deploy, {}, { answers: [true] });
+ * assert.equal(result, "deployed");
+ * ```
  */
 export function waitForInput<Schema extends object, Default = never>(
   prompt: string,

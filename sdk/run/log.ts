@@ -14,15 +14,35 @@ const FORMAT = { depth: 6, colors: false } as const;
  * out. Outside a run the lines go to the console.
  */
 export interface Log {
+  /** A line of level debug (10). */
   debug(...values: unknown[]): void;
+  /** A line of level info (20). */
   info(...values: unknown[]): void;
+  /** A line of level warning (30). */
   warning(...values: unknown[]): void;
+  /** A line of level error (40). */
   error(...values: unknown[]): void;
   /** A log whose lines end with these fields as `key=value`: `log.with({ day, rows }).info("loaded")`. */
   with(fields: LogFields): Log;
 }
 
-/** Writes lines to the log of the current run or task run; outside a run to the console. */
+/**
+ * Writes lines to the log of the current run or task run; outside a run to the console.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, log } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const load = flow("load", async () => {
+ *   log.info("read %d rows", 3);
+ *   log.with({ day: "2026-01-01", rows: 3 }).warning("late file");
+ * });
+ *
+ * const { messages } = await runFlow(load);
+ * assert.deepEqual(messages, ["read 3 rows", "late file day=2026-01-01 rows=3"]);
+ * ```
+ */
 export const log: Log = logWith({});
 
 function logWith(fields: LogFields): Log {

@@ -9,6 +9,7 @@ import type { Millrace } from "../client/index.ts";
 export interface SetVariableOptions {
   /** Encrypted at rest and masked wherever it is shown. Default: as before, else false. */
   secret?: boolean;
+  /** Tags of the variable. Default: as before, else none. */
   tags?: readonly string[];
 }
 

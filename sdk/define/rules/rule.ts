@@ -25,6 +25,7 @@ export interface RuleOptions {
   when?: RuleMatch;
   /** The expected event: the rule acts if it is missing for `within` after `when`, or before a tick of `at`. */
   unless?: RuleMatch;
+  /** How long the rule waits for the event of `unless` after an event of `when`. */
   within?: Duration;
   /** A clock in place of an event: a five-field cron expression, in UTC unless a zone is given. */
   at?: { cron: string; timezone?: string };
@@ -64,6 +65,7 @@ export interface RuleDefinition {
 
 /** A rule whose actions are data, as rule() returns it. */
 export interface DataRule {
+  /** The name of the rule. */
   readonly name: string;
 }
 
