@@ -18,17 +18,23 @@ interface LockFile {
 
 const settings = JSON.parse(readText("package.json")) as PackageFile;
 const lock = JSON.parse(readText("package-lock.json")) as LockFile;
+const siteLock = JSON.parse(readText("docs/site/package-lock.json")) as LockFile;
 
-t.test("the lock file installs anywhere", async (t) => {
+t.test("the lock files install anywhere", async (t) => {
   const driver = lock.packages["node_modules/better-sqlite3"];
   // Otherwise npm 10 runs node-gyp for a package with prebuilt binaries, and fails without Python.
   t.equal(driver?.["gypfile"], false, "better-sqlite3 keeps gypfile: false");
-  for (const [name, entry] of Object.entries(lock.packages)) {
+  for (const [name, entry] of [lock, siteLock].flatMap(({ packages }) => Object.entries(packages))) {
     // A resolved address would bind all users to the registry of one machine.
     if ("resolved" in entry) t.fail(`${name} has an address`);
     if (name !== "" && entry["link"] !== true && typeof entry["integrity"] !== "string") t.fail(`${name} has no integrity hash`);
   }
   t.equal(lock.version, settings.version);
+});
+
+t.test("the generator of the site stays apart from the packages of Millrace", async (t) => {
+  t.ok(siteLock.packages["node_modules/vitepress"]);
+  t.notOk(lock.packages["node_modules/vitepress"]);
 });
 
 t.test("an installation of the package runs no script of it, and npm warns of none", async (t) => {
