@@ -251,6 +251,7 @@ export const MCP_CLIENT_NAME_LENGTH_MAX = 128;
 export const MCP_WAIT_SECONDS_MAX = 50;
 export const MCP_RUNS_PAGE = [20, 200] as const;
 export const MCP_LOGS_PAGE = [200, 1_000] as const;
+export const MCP_LOG_SEARCH_PAGE = [20, 200] as const;
 export const MCP_EVENTS_PAGE = [50, 500] as const;
 export const MCP_ARTIFACTS_PAGE = [50, 200] as const;
 

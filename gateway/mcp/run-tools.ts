@@ -6,7 +6,7 @@ import type { McpTool } from "#protocol/mcp/mcp-tool";
 import type { ArtifactsPage } from "#protocol/records/artifact";
 import type { EventsPage } from "#protocol/records/event";
 import type { FlowSummary } from "#protocol/records/flow";
-import type { LogsPage } from "#protocol/records/log";
+import type { LogSearchPage, LogsPage } from "#protocol/records/log";
 import type { RunExplanation } from "#protocol/records/queue";
 import type { Run, RunsPage } from "#protocol/records/run";
 import { isTerminal, type StateType } from "#protocol/records/state";
@@ -64,6 +64,11 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   explain_run: async ({ ask }, { run_id: id }) => ({ explanation: await ask("explainRun", { id }) }),
   run_logs: async ({ ask }, { run_id: id, min_level: level, search, tail, limit, cursor: after }) =>
     logsOfRun(ask, id, { level, search, tail, limit, after }),
+  search_logs: async ({ ask }, { search: q, flow, project, run_id, min_level: level, limit, cursor: after }) => {
+    const flow_id = flow === undefined ? undefined : (await findFlow(ask, flow, project)).id;
+    const page = (await ask("searchLogs", { query: { q, flow_id, run_id, level, limit, after } })) as LogSearchPage;
+    return { logs: page.items, next_cursor: page.next_cursor, searched_until: page.searched_until };
+  },
   list_events: async ({ ask }, query) => {
     const wrong = query.name === undefined ? null : checkMatchedName(query.name);
     if (wrong !== null) throw new ToolFailure(`${wrong}. Correct the name and call again.`);

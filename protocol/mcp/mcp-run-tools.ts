@@ -4,6 +4,7 @@ import {
   ANSWER_BYTES_MAX,
   MCP_ARTIFACTS_PAGE,
   MCP_EVENTS_PAGE,
+  MCP_LOG_SEARCH_PAGE,
   MCP_LOGS_PAGE,
   MCP_RUNS_PAGE,
   MCP_TASK_RUNS_PAGE,
@@ -13,7 +14,7 @@ import {
 import { ARTIFACT_KINDS, ArtifactListItem } from "../records/artifact.ts";
 import { Event } from "../records/event.ts";
 import { FlowOptions } from "../records/flow.ts";
-import { Log } from "../records/log.ts";
+import { FoundLog, Log } from "../records/log.ts";
 import { Run } from "../records/run.ts";
 import { STATE_TYPES } from "../records/state.ts";
 import { TaskRun } from "../records/task-run.ts";
@@ -50,6 +51,8 @@ const ListedFlow = Type.Object({
   parameter_schema: FreeMap,
   options: FlowOptions,
 });
+
+const MIN_LEVEL = whole("Lowest level: 10 debug, 20 info, 30 warning, 40 error");
 
 export const RUN_TOOLS = {
   list_flows: {
@@ -117,7 +120,7 @@ export const RUN_TOOLS = {
     description: "Log lines of a run, oldest first. Empty when the run has none or does not exist.",
     input: input({
       run_id: RUN_ID,
-      min_level: Type.Optional(whole("Lowest level: 10 debug, 20 info, 30 warning, 40 error")),
+      min_level: Type.Optional(MIN_LEVEL),
       search: Type.Optional(text("Only lines with this text, case ignored")),
       tail: Type.Optional(
         Type.Boolean({ description: "The last lines instead of the first ones; still oldest first", default: false }),
@@ -126,6 +129,23 @@ export const RUN_TOOLS = {
       cursor: CURSOR,
     }),
     output: output({ logs: Type.Array(Log), next_cursor: NEXT_CURSOR }),
+    annotations: READS,
+  },
+  search_logs: {
+    title: "Search all logs",
+    description:
+      "Log lines of all runs, newest first, each with its run and flow. A page may hold fewer lines than asked for, or none, while " +
+      "next_cursor leads on; searched_until says how far back it came.",
+    input: input({
+      search: Type.Optional(text("Only lines with this text, case ignored")),
+      flow: FLOW_FILTER,
+      project: PROJECT,
+      run_id: Type.Optional(whole("Only lines of this run")),
+      min_level: Type.Optional(MIN_LEVEL),
+      limit: limit(MCP_LOG_SEARCH_PAGE, "lines"),
+      cursor: CURSOR,
+    }),
+    output: output({ logs: Type.Array(FoundLog), next_cursor: NEXT_CURSOR, searched_until: nullable(Type.Integer()) }),
     annotations: READS,
   },
   list_events: {

@@ -68,19 +68,22 @@ export function readOnlyRefusal(name: string, where: string): string {
   );
 }
 
-/** Keywords of a schema that a caller does not need, although every field of every record has them. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["title", "description", "format", "pattern", "minimum", "maximum"]);
+/** Keywords of a schema that a caller does not need, although every record has them. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["title", "description", "format", "pattern", "minimum", "maximum", "required"]);
 
 /**
  * The result of a tool: descriptions for its top keys, only types below them, because some hosts pass all of it to the model.
  */
 function leanResult(output: McpTool["output"]): unknown {
-  const { properties, ...rest } = output as unknown as { properties: Record<string, { description?: string }> };
+  const { properties, required, ...rest } = output as unknown as { properties: Record<string, { description?: string }> } & {
+    required?: readonly string[];
+  };
   const keys = Object.entries(properties).map(([name, schema]) => {
     const { description } = schema;
     return [name, { ...(leanSchema(schema) as object), ...(description !== undefined && { description }) }];
   });
-  return { ...(leanSchema(rest) as object), properties: Object.fromEntries(keys) };
+  const always = required === undefined ? {} : { required };
+  return { ...(leanSchema(rest) as object), ...always, properties: Object.fromEntries(keys) };
 }
 
 function leanSchema(schema: unknown): unknown {

@@ -11,6 +11,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   list_runs: "reads: flow project name state_type state_name limit cursor",
   get_run: "reads: run_id! limit cursor",
   run_logs: "reads: run_id! min_level search tail limit cursor",
+  search_logs: "reads: search flow project run_id min_level limit cursor",
   list_events: "reads: name run_id flow_id limit cursor",
   list_artifacts: "reads: run_id flow project key kind limit cursor",
   explain_failure: "reads: run_id!",
@@ -36,6 +37,7 @@ const LIMITS: Readonly<Record<string, readonly [number, number, number]>> = {
   list_runs: [1, 200, 20],
   get_run: [1, 500, 200],
   run_logs: [1, 1000, 200],
+  search_logs: [1, 200, 20],
   list_events: [1, 500, 50],
   list_artifacts: [1, 200, 50],
 };
@@ -83,6 +85,7 @@ const RESULTS: Readonly<Record<string, string>> = {
   list_runs: "runs next_cursor",
   get_run: "run task_runs next_cursor?",
   run_logs: "logs next_cursor",
+  search_logs: "logs next_cursor searched_until",
   list_events: "events next_cursor",
   list_artifacts: "artifacts next_cursor",
   wait_for_run: "run_id ended state result waits_for logs",

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { type Cleanup, started, withCleanup } from "./cleanup.ts";
 import { TREE_PREFIX } from "./command-line.ts";
 import { Fleet } from "./fleet.ts";
+import { HttpConnection } from "./http-connection.ts";
 import type { MeasureContext, Mode } from "./mode.ts";
 import { type LoadOptions, type PhaseName, parseCommandLine, USAGE } from "./options.ts";
 import { startOwnServer } from "./own-server.ts";
@@ -35,6 +36,8 @@ const PHASE_OF: Record<PhaseName, Phase> = {
   logs: logsPhase,
   list: listPhase,
 };
+const SCRAPE_MS = 1_000;
+const METRICS_BYTES = 262_144;
 const PEER_PREFIX = "cereyan:";
 
 interface Side {
@@ -90,6 +93,8 @@ async function measure(options: LoadOptions, part: Part, { progress }: MeasureCo
       await seedRuns(fleet, options.seedRuns, options.seed);
     }
   }
+  const [first] = sides;
+  if (options.scrape && first !== undefined) cleanup(scrapeEachSecond(first.target));
   for (let round = 1; round <= options.rounds; round++) {
     for (const phase of options.phases) {
       for (const side of inTurns(sides, round)) {
@@ -99,6 +104,21 @@ async function measure(options: LoadOptions, part: Part, { progress }: MeasureCo
       }
     }
   }
+}
+
+/** Reads the metrics as Prometheus does; returns what ends it. A scrape that fails fails the process. */
+function scrapeEachSecond({ endpoint }: Target): () => Promise<void> {
+  const connection = new HttpConnection(endpoint, METRICS_BYTES);
+  const timer = setInterval(() => void connection.get("/metrics"), SCRAPE_MS);
+  return async () => {
+    clearInterval(timer);
+    connection.close();
+  };
+}
+
+async function secondOfTree(tree: string, { durability, token, compiled }: LoadOptions): Promise<Target> {
+  // This checkout may be compared with itself.
+  return { ...(await startOwnServer({ home: null, durability, token, compiled }, undefined, tree)), name: "tree" };
 }
 
 function firstTarget(options: LoadOptions): Promise<Target> {
@@ -112,10 +132,7 @@ function secondTarget(options: LoadOptions): Promise<Target> | null {
 }
 
 function namedTarget(name: string, place: string, options: LoadOptions): Promise<Target> {
-  if (place.startsWith(TREE_PREFIX)) {
-    const { durability, token, compiled } = options;
-    return startOwnServer({ home: null, durability, token, compiled }, undefined, resolve(place.slice(TREE_PREFIX.length)));
-  }
+  if (place.startsWith(TREE_PREFIX)) return secondOfTree(resolve(place.slice(TREE_PREFIX.length)), options);
   if (!place.startsWith(PEER_PREFIX)) return joinTarget(name, place, options.token, join(tmpdir(), "load"));
   return startPeerServer(place.slice(PEER_PREFIX.length), options.engines);
 }

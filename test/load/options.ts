@@ -40,6 +40,8 @@ export interface LoadOptions {
   compare: string | null;
   /** Start the compiled package instead of the sources. */
   compiled: boolean;
+  /** Read the metrics of the first server each second. */
+  scrape: boolean;
 }
 
 export const DEFAULTS: LoadOptions = {
@@ -64,6 +66,7 @@ export const DEFAULTS: LoadOptions = {
   durability: "normal",
   compare: null,
   compiled: false,
+  scrape: false,
 };
 
 /** Limits of the numbers: what one process and one machine can handle. */
@@ -97,6 +100,7 @@ export const USAGE = `usage: npm run load -- [options]
   --compare WHAT    a second server, measured in turns: an address, cereyan:<path of its program>, or tree:<path of
                     another checkout of this repository with its dependencies installed>
   --compiled        the started servers are those of the compiled packages (npm run build comes first)
+  --scrape          reads the metrics of the first server each second; with --compare tree:. those of the second are not read
   --real            real engines that execute flows
   --slots           simulated engines that hold many runs and exchange many reports at a time
   --batch           runs created many at a time
@@ -110,7 +114,7 @@ const TEXTS = [
 ];
 
 export function parseCommandLine(args: readonly string[]): CommandLine<LoadOptions> {
-  const given = new Arguments(args, { texts: TEXTS, flags: ["short-runs", "compiled"] });
+  const given = new Arguments(args, { texts: TEXTS, flags: ["short-runs", "compiled", "scrape"] });
   const options: LoadOptions = {
     engines: given.number("engines", DEFAULTS.engines, 1, ENGINES_MAX),
     creators: given.number("creators", DEFAULTS.creators, 1, ENGINES_MAX),
@@ -133,6 +137,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine<LoadOptio
     durability: given.choice("durability", DURABILITIES, DEFAULTS.durability),
     compare: given.text("compare"),
     compiled: given.flag("compiled"),
+    scrape: given.flag("scrape"),
   };
   if (options.url !== null && options.home !== null) throw new UsageError("--home is for a started server, not for --url");
   if (options.storeRuns > 0 && (options.url !== null || options.home !== null))
