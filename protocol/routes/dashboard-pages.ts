@@ -12,6 +12,7 @@ export const DASHBOARD_PAGES = {
   rules: "/rules",
   rule: "/rules/{id}",
   events: "/events",
+  logs: "/logs",
   queue: "/queue",
   backfills: "/backfills",
   backfill: "/backfills/{id}",

@@ -15,6 +15,8 @@ const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (sc
   [() => "/backfills", () => "Backfills"],
   [() => "/queue", () => "wait"],
   [() => "/events?event=5", () => "Events"],
+  [() => "/logs", () => "Logs"],
+  [() => "/logs?q=nothing+has+this", () => "Logs"],
   [() => "/settings", () => "Settings"],
   [() => "/rules?new=rule", () => "Rules"],
   [({ rule }) => `/rules/${rule.id}`, ({ rule }) => rule.name],

@@ -13,6 +13,7 @@ import { Key, Select } from "../../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../../parts/notice.tsx";
 import { useVirtualRows } from "../../../parts/table/virtual-rows.ts";
 import { showToast } from "../../../parts/toast.tsx";
+import { LOG_LEVELS, levelWord } from "../../../records/log-level.ts";
 import { param, stepParams, typeParams } from "../../../router/router.ts";
 import { Glyph } from "../../../state/glyph.tsx";
 import { readSetting, writeSetting } from "../../../state/settings.ts";
@@ -23,16 +24,6 @@ const LINE_HEIGHT = 20;
 /** Within this distance of the end the log follows new lines. */
 const END_PX = 40;
 const TYPING_MS = 250;
-const LEVELS = [
-  ["", "Every level"],
-  ["INFO", "Info and up"],
-  ["WARNING", "Warnings and up"],
-  ["ERROR", "Errors"],
-] as const;
-
-export function levelWord(level: number): "DEBUG" | "INFO" | "WARN" | "ERROR" {
-  return level >= 40 ? "ERROR" : level >= 30 ? "WARN" : level >= 20 ? "INFO" : "DEBUG";
-}
 
 /** `docked`: below other content, with less height. */
 export function LogPanel({ run, docked = false }: { run: Run; docked?: boolean }): JSX.Element {
@@ -57,7 +48,7 @@ export function LogPanel({ run, docked = false }: { run: Run; docked?: boolean }
     <div class={docked ? "log-docked" : ""}>
       <div class="log-bar">
         <Search />
-        <Select label="Level" options={LEVELS} chosen={level} choose={(chosen) => stepParams({ level: chosen })} />
+        <Select label="Level" options={LOG_LEVELS} chosen={level} choose={(chosen) => stepParams({ level: chosen })} />
         <button type="button" class="button quiet" aria-pressed={wrap.value} onClick={toggleWrap}>
           {wrap.value ? "Wrapped" : "Unwrapped"} <Key name="w" />
         </button>
