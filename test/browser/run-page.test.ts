@@ -30,6 +30,29 @@ t.test("the attempts of a task stand in one row, what went wrong first", async (
   await context.close();
 });
 
+t.test("the use of a run's time: each stage in words and in the bar, and those of the flow's newest runs", async (t) => {
+  const timing = await server.client.runs.timing(failed.id);
+  const due = timing.stages.filter(({ stage }) => stage !== "not_due");
+  const { page, context, complaints } = await open(`/runs/${failed.id}`);
+  await page.locator(".life i").first().waitFor();
+  // The state that the run ended in follows its stages.
+  t.equal(await page.locator(".life i").count(), due.length + 1);
+  t.equal(await page.locator(".life i.works").count(), due.filter(({ stage }) => stage === "running").length);
+  const words = await page.locator(".life-words").innerText();
+  t.match(words, /from creation to end/);
+  t.match(words, /worked in 2 attempts/);
+  t.match(words, /waited for the next attempt/);
+  t.match(words, /to store its end/);
+  await page.goto(`${server.url}/flows/${failed.flow_id}`);
+  const stages = page.getByRole("table").filter({ hasText: "from creation to end" });
+  await stages.getByRole("rowheader", { name: "worked" }).waitFor();
+  const shown = await stages.getByRole("rowheader").allInnerTexts();
+  const { stages: known } = await server.client.flows.timing(failed.flow_id);
+  t.equal(shown.length, known.length + 1);
+  t.same(complaints, []);
+  await context.close();
+});
+
 t.test("the brush is worked by keys and by dragging, and the part is in the address", async (t) => {
   const { page, context } = await open(`/runs/${failed.id}`);
   const from = page.getByRole("slider", { name: /^From/ });

@@ -11,10 +11,8 @@ const ENDS_LENGTH_MAX = 2 * MARKS_LENGTH_MAX;
 /** Digits that the writer adds to the time of a commit. */
 const COMMIT_DIGITS = 16;
 
-/** Fields of a run that gets a row in this step. */
-export const CREATED = { marks: CREATED_MARK, marksLength: CREATED_MARK.length + COMMIT_DIGITS } as const;
-/** The same for runs whose rows the writer makes together. */
-export const CREATED_TOGETHER = { marksLength: CREATED.marksLength } as const;
+/** Length of the mark that a run has from its creation on. */
+export const CREATED_LENGTH = CREATED_MARK.length + COMMIT_DIGITS;
 
 const LETTER_OF_WAIT: Readonly<Record<WaitReason["code"], MarkLetter>> = {
   not_due: "n",

@@ -15,7 +15,7 @@ import type { Command } from "#protocol/wire/command";
 import { type Backfill, backfillTag } from "../../core/state/backfill.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import { lengthOfTexts, NO_TAGS, type Run, type RunTexts, UNSTARTED } from "../../core/state/run.ts";
-import { CREATED_TOGETHER } from "../../core/state/run-marks.ts";
+import { CREATED_LENGTH } from "../../core/state/run-marks.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import { admitRun } from "../creation/create-run.ts";
@@ -124,7 +124,7 @@ function draftRun(flow: Flow, texts: RunTexts): Run {
     state: NOTHING_YET,
     movedUs: 0,
     ...UNSTARTED,
-    ...CREATED_TOGETHER,
+    marksLength: CREATED_LENGTH,
   };
 }
 

@@ -12,7 +12,7 @@ import type { Command } from "#protocol/wire/command";
 import { parseBodyText } from "../../core/command-body.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import { lengthOfTexts, NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
-import { CREATED_TOGETHER } from "../../core/state/run-marks.ts";
+import { CREATED_LENGTH } from "../../core/state/run-marks.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import type { BatchSlice } from "../dispatcher-messages.ts";
@@ -125,7 +125,7 @@ function newBatchRun(turn: Turn, entry: DraftedRun, flow: Flow, id: number, stat
     state,
     movedUs: turn.receivedUs,
     ...UNSTARTED,
-    ...CREATED_TOGETHER,
+    marksLength: CREATED_LENGTH,
   };
 }
 

@@ -1,10 +1,11 @@
 /** A new run: the only place where single runs are created, for every kind of creator (create-run.ts, downstream.ts). */
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/records/state";
+import { CREATED_MARK } from "#storage/schema/run-marks";
 import type { Lineage } from "../../core/state/durable.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import { lengthOfTexts, NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
-import { CREATED } from "../../core/state/run-marks.ts";
+import { CREATED_LENGTH } from "../../core/state/run-marks.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import { joinLineage } from "../durable/lineages.ts";
@@ -86,7 +87,8 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     state: scheduled,
     movedUs: turn.receivedUs,
     ...UNSTARTED,
-    ...CREATED,
+    marks: CREATED_MARK,
+    marksLength: CREATED_LENGTH,
     alone: wanted.alone === true,
     uncounted: wanted.uncounted === true,
   };

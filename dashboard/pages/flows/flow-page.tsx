@@ -21,6 +21,7 @@ import { useTypical } from "../../records/typical.ts";
 import { navigate } from "../../router/router.ts";
 import { StateMark } from "../../state/state-mark.tsx";
 import type { PageProps } from "../pages.ts";
+import { Timing } from "./flow-timing.tsx";
 import { Standing } from "./flows-page.tsx";
 import { RunForm } from "./run-form.tsx";
 import "./flows.css";
@@ -67,6 +68,7 @@ function Loaded({ flow, flows }: { flow: FlowSummary; flows: readonly FlowSummar
       <div class="flow-two">
         <div>
           <Runs flow={flow} />
+          <Timing flow={flow} />
           <Schedules flow={flow} />
           <Backfills flow={flow} />
         </div>

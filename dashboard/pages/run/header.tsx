@@ -1,6 +1,5 @@
 /** The head of a run: title and state, one sentence on the cause, facts, and the use of its time. */
 import type { JSX } from "preact";
-import type { Event } from "#protocol/records/event";
 import type { RunExplanation } from "#protocol/records/queue";
 import type { Run } from "#protocol/records/run";
 import { isTerminal } from "#protocol/records/state";
@@ -24,11 +23,10 @@ import { askToRerun } from "./rerun-dialog.tsx";
 
 interface HeaderProps {
   run: Run;
-  moves: readonly Event[] | null;
   neighbours: Neighbours;
 }
 
-export function RunHeader({ run, moves, neighbours }: HeaderProps): JSX.Element {
+export function RunHeader({ run, neighbours }: HeaderProps): JSX.Element {
   const children = useChildRuns(run);
   return (
     <>
@@ -55,7 +53,7 @@ export function RunHeader({ run, moves, neighbours }: HeaderProps): JSX.Element 
       />
       <Cause run={run} />
       <Facts facts={factsOf(run, children)} />
-      <LifeStrip run={run} moves={moves} />
+      <LifeStrip run={run} />
     </>
   );
 }

@@ -72,7 +72,7 @@ function Loaded({ run }: { run: Run }): JSX.Element {
   );
   return (
     <>
-      <RunHeader {...{ run, moves, neighbours }} />
+      <RunHeader {...{ run, neighbours }} />
       {run.state.type === "Paused" && <ResumeForm run={run} />}
       <Tabs
         tabs={TABS.filter(({ id }) => id !== "waits" || run.lineage_id !== undefined).map(({ id, name }) => ({
