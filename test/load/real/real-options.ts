@@ -28,6 +28,7 @@ export const REAL_DEFAULTS: RealOptions = {
   waitSeconds: 10,
   computingRuns: 20,
   computeSeconds: 1,
+  children: 1_000,
   rounds: 3,
   creators: 32,
   batch: 1,
@@ -50,12 +51,14 @@ export const REAL_USAGE = `usage: npm run load -- --real [options]
 The compiled package serves flows with its own engines, as a user starts it (npm run build comes first). Time runs from the
 first creation to the last end.
 
-  --workloads LIST      of ${WORKLOADS.join(", ")} (all): nothing; 3 tasks with a log line each; a wait; a computation
+  --workloads LIST      of ${WORKLOADS.join(", ")} (all): nothing; 3 tasks with a log line each; a wait; a computation;
+                        one run that calls the empty flow many times
   --runs N              runs of the workloads empty and tasks (${REAL_DEFAULTS.shortRuns})
   --waiting-runs N      runs of the workload waiting (${REAL_DEFAULTS.waitingRuns})
   --wait-seconds N      what each of them waits (${REAL_DEFAULTS.waitSeconds})
   --computing-runs N    runs of the workload computing (${REAL_DEFAULTS.computingRuns})
   --compute-seconds N   what each of them computes (${REAL_DEFAULTS.computeSeconds})
+  --children N          calls of the one run of the workload children (${REAL_DEFAULTS.children})
   --rounds N            repeats of every workload; medians are shown (${REAL_DEFAULTS.rounds})
   --creators N          clients that create runs (${REAL_DEFAULTS.creators})
   --batch-size N        runs that a client creates with one request (${REAL_DEFAULTS.batch})
@@ -68,7 +71,7 @@ first creation to the last end.
 ${OUTPUT_USAGE}`;
 
 const TEXTS = [
-  ...["workloads", "runs", "waiting-runs", "wait-seconds", "computing-runs", "compute-seconds", "rounds", "creators"],
+  ...["workloads", "runs", "waiting-runs", "wait-seconds", "computing-runs", "compute-seconds", "children", "rounds", "creators"],
   ...["batch-size", "per-second", "limit-seconds", "engine-starts", "compare"],
 ];
 
@@ -81,6 +84,7 @@ export function parseRealCommandLine(args: readonly string[]): CommandLine<RealO
     waitSeconds: given.number("wait-seconds", REAL_DEFAULTS.waitSeconds, 0, SECONDS_MAX),
     computingRuns: given.number("computing-runs", REAL_DEFAULTS.computingRuns, 1, RUNS_MAX),
     computeSeconds: given.number("compute-seconds", REAL_DEFAULTS.computeSeconds, 0, SECONDS_MAX),
+    children: given.number("children", REAL_DEFAULTS.children, 1, RUNS_MAX),
     rounds: given.number("rounds", REAL_DEFAULTS.rounds, 1, ROUNDS_MAX),
     creators: given.number("creators", REAL_DEFAULTS.creators, 1, CREATORS_MAX),
     batch: given.number("batch-size", REAL_DEFAULTS.batch, 1, BATCH_MAX),

@@ -1,6 +1,6 @@
 /** The workloads of `npm run load -- --real`: flows of the folder `flows`, executed by the engines of `serve`. */
 
-export const WORKLOADS = ["empty", "tasks", "waiting", "computing"] as const;
+export const WORKLOADS = ["empty", "tasks", "waiting", "computing", "children"] as const;
 export type WorkloadName = (typeof WORKLOADS)[number];
 
 export interface Workload {
@@ -18,6 +18,8 @@ export interface WorkloadSizes {
   waitSeconds: number;
   computingRuns: number;
   computeSeconds: number;
+  /** Children of the one run of the workload `children`. */
+  children: number;
 }
 
 export function workloadOf(name: WorkloadName, sizes: WorkloadSizes): Workload {
@@ -29,5 +31,7 @@ export function workloadOf(name: WorkloadName, sizes: WorkloadSizes): Workload {
       return { runs: sizes.waitingRuns, parameters: { seconds: sizes.waitSeconds }, atLeast: sizes.waitSeconds };
     case "computing":
       return { runs: sizes.computingRuns, parameters: { seconds: sizes.computeSeconds }, atLeast: sizes.computeSeconds };
+    case "children":
+      return { runs: 1, parameters: { count: sizes.children }, atLeast: 0 };
   }
 }
