@@ -114,8 +114,8 @@ export class DispatchGroup {
   committed(send: (to: string, message: unknown) => void): void {
     send(RULE_ENGINE, { kind: "Wake" });
     if (this.#state === null) return;
-    const { openReports, openCancels } = this.#state;
-    if (openReports.size + openCancels.size > 0) send(DISPATCHER, { kind: "ContinueSlices" });
+    const { openReports, openCancels, openDeletions } = this.#state;
+    if (openReports.size + openCancels.size + openDeletions.size > 0) send(DISPATCHER, { kind: "ContinueSlices" });
     if (this.#state.rules.unsentOutbound.length > 0) send(DISPATCHER, { kind: "SendOutbound" });
   }
 

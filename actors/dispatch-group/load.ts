@@ -4,6 +4,7 @@ import type { State } from "#protocol/records/state";
 import { parseKeepingFractions } from "#protocol/values/json";
 import type { Outbox } from "#runtime/effect";
 import {
+  endedRunsOf,
   findArtifact,
   findFanIn,
   findIdempotency,
@@ -103,6 +104,7 @@ export function readerOf(flowOf: (id: number) => Flow | undefined, statements: S
     chainOf: (run) => chainOf(statements, run),
     hasOldHistory: (beforeUs, lastEvent) => hasOldHistory(statements, beforeUs, lastEvent),
     runsEndedBefore: (beforeUs, limit) => runsEndedBefore(statements, beforeUs, limit),
+    endedRunsOf: (flowId, limit) => endedRunsOf(statements, flowId, limit),
     runsOfFiresAfter: (scheduleId, us) => runsOfFiresAfter(statements, scheduleId, us),
     hasSecrets: () => hasSecrets(statements),
     ...durable,

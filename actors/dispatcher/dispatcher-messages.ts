@@ -63,7 +63,7 @@ export interface SendOutbound {
   kind: "SendOutbound";
 }
 
-/** A commit happened while reports or cancels of backfills are applied in slices. */
+/** A commit happened while reports, cancels of backfills or deletions of flows are applied in slices. */
 export interface ContinueSlices {
   kind: "ContinueSlices";
 }
@@ -89,6 +89,13 @@ export interface CancelSlice {
   backfill_id: number;
 }
 
+/** Delete the next runs of a flow that is being deleted. */
+export interface DeletionSlice {
+  kind: "DeletionSlice";
+  answers: CommandRef | null;
+  flow_id: number;
+}
+
 export type DispatcherMessage =
   | CommandNotice
   | EngineGone
@@ -107,5 +114,6 @@ export type DispatcherMessage =
   | BackfillSlice
   | BatchSlice
   | CancelSlice
+  | DeletionSlice
   | ReceiverStarted
   | HookDone;

@@ -48,7 +48,8 @@ import { applyNextSlice, report } from "./reports/report.ts";
 import { Retention } from "./retention/sweep.ts";
 import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./states/cancel-run.ts";
 import { crashRun, rerun } from "./states/crash.ts";
-import { deleteFlowCommand, deleteRunCommand } from "./states/delete-commands.ts";
+import { callDeletions, deleteFlowCommand, deletionSlice } from "./states/delete-flow.ts";
+import { deleteRunCommand } from "./states/delete-run.ts";
 import { hookDone } from "./states/hook-done.ts";
 import { resumeRunCommand } from "./states/resume-run.ts";
 import { transitionRun } from "./states/transition-run.ts";
@@ -116,6 +117,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     BackfillSlice: (turn, { draft }) => continueBackfill(turn.causedBy(draft.command), draft),
     BatchSlice: (turn, { draft }) => continueBatch(turn.causedBy(draft.command), draft),
     CancelSlice: (turn, { backfill_id }) => cancelSlice(turn, backfill_id),
+    DeletionSlice: (turn, { flow_id }) => deletionSlice(turn, flow_id),
     ReceiverStarted: (turn, { receiver }) => resendOutbound(turn, receiver),
     CapacityFreed: (turn, { resources }) => capacityFreed(turn, resources),
   };
@@ -154,6 +156,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     const committedTurn = this.ports.committedTurn();
     this.state.openReports.callNext(turn.out, committedTurn);
     callCancels(turn, committedTurn);
+    callDeletions(turn, committedTurn);
   }
 
   /**

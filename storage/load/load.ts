@@ -180,6 +180,13 @@ export function hasSecrets(statements: Statements): boolean {
   return statements.raw("SELECT 1 FROM variables WHERE secret = 1 LIMIT 1").get() !== undefined;
 }
 
+/** Ids of ended runs of a flow. */
+export function endedRunsOf(statements: Statements, flowId: number, limit: number): number[] {
+  const sql = "SELECT id FROM runs INDEXED BY runs_ended WHERE flow_id = ? AND end_time IS NOT NULL LIMIT ?";
+  const rows = statements.raw<[number]>(sql).all(flowId, limit);
+  return rows.map(([id]) => id);
+}
+
 /** Runs of a schedule for fires after a time, in any state. */
 export function runsOfFiresAfter(statements: Statements, scheduleId: number, us: number): number[] {
   const sql = `SELECT id FROM runs INDEXED BY runs_schedule WHERE schedule_id = ? AND schedule_id IS NOT NULL AND scheduled_time > ?

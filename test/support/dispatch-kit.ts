@@ -177,6 +177,7 @@ export class DispatchKit {
       hasSecrets: () => false,
       hasOldHistory: () => options.oldHistory ?? false,
       runsEndedBefore: () => [],
+      endedRunsOf: () => [],
       // As before the first commit: only memory knows the runs.
       runsOfFiresAfter: () => [],
       hasFired: () => false,

@@ -19,6 +19,7 @@ import { type Engine, type EngineKey, engineKey } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
 import { FormerProcesses } from "./former-processes.ts";
 import { Ledger } from "./ledger.ts";
+import type { OpenDeletion } from "./open-deletion.ts";
 import { OpenReports } from "./open-reports.ts";
 import { type ParkedReader, ParkedRuns } from "./parked-runs.ts";
 import { RecentRows } from "./recent-rows.ts";
@@ -90,6 +91,7 @@ export interface RunReader extends ParkedReader {
   hasSecrets(): boolean;
   hasOldHistory(beforeUs: number, lastEvent: number): boolean;
   runsEndedBefore(beforeUs: number, limit: number): number[];
+  endedRunsOf(flowId: number, limit: number): number[];
   /** Runs of a schedule for fires after a time, in any state. */
   runsOfFiresAfter(scheduleId: number, us: number): number[];
   /** Whether a rule has fired for a run, according to the store. */
@@ -189,8 +191,9 @@ export class LiveState {
   readonly queue = new WorkQueue();
   readonly deadlines = new Deadlines(() => this.uptimeUs());
   readonly openReports = new OpenReports();
-  /** Backfills that are being cancelled, by id. */
+  /** Backfills that are being cancelled, and flows that are being deleted, by id. */
   readonly openCancels = new Map<number, OpenCancel>();
+  readonly openDeletions = new Map<number, OpenDeletion>();
   readonly schedules = new ScheduleBook();
   readonly backfills = new BackfillBook();
   /** Engines started by the pool whose process is not gone. */

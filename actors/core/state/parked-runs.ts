@@ -144,7 +144,17 @@ export class ParkedRuns {
   }
 
   recallFlow(flow: Flow): void {
-    this.recall([...this.#away].filter(([, each]) => each === flow).map(([id]) => id));
+    this.recall(this.awayOf(flow, this.#away.size));
+  }
+
+  /** Ids of runs of a flow in the store alone. */
+  awayOf(flow: Flow, most: number): number[] {
+    const ids: number[] = [];
+    for (const [id, each] of this.#away) {
+      if (ids.length >= most) break;
+      if (each === flow) ids.push(id);
+    }
+    return ids;
   }
 
   /** Brings the runs of these lineages back to memory. */
