@@ -15,7 +15,7 @@ export interface ShownExport {
 
 const FENCE = /```ts\n([\s\S]*?)\n```/g;
 /** The first line of a table without its second column, and a row without text in that column. */
-const BARE = [/^\| Member \|$/, /^\| `.*` \| +\|$/];
+const BARE = [/^\| Member \|$/, /^\| `.*` \| +(\||Throws)/];
 
 /** The exports on the page, in its order. */
 export function shownExports(page: string): ShownExport[] {

@@ -32,7 +32,9 @@ export class Artifacts {
     );
   }
 
-  /** @throws MillraceError 404 unknown run; 422 a kind or data that is not valid, or over 1 MB. */
+  /**
+   * Publishes an artifact of a run. @throws MillraceError 404 unknown run; 422 a kind or data that is not valid, or over 1 MB.
+   */
   create(artifact: CreateArtifact): Promise<ArtifactRow> {
     return this.#http.json<ArtifactRow>("POST", "/api/artifacts", { body: artifact });
   }

@@ -40,7 +40,7 @@ export class Backfills {
     return this.#http.get<BackfillValue[]>(`/api/backfills/${id}/values`);
   }
 
-  /** @throws MillraceError 404. */
+  /** A backfill with the counts of its runs. @throws MillraceError 404. */
   get(id: number): Promise<BackfillStatus> {
     return this.#http.get<BackfillStatus>(`/api/backfills/${id}`);
   }

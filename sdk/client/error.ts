@@ -6,26 +6,49 @@ export type FailureReason = "refused" | "unreachable" | "cut" | "timeout" | "res
 
 /** What is known about a failed request. */
 export interface Failure {
+  /** Why the call failed. */
   reason: FailureReason;
   /** HTTP status; 0 without an answer. */
   status: number;
+  /** Method of the request. */
   method?: string;
+  /** Path of the request. */
   path?: string;
   /** The answer's JSON body, or its text if that is not JSON; null without a body. */
   body?: unknown;
+  /** The error below this one, such as that of the connection. */
   cause?: unknown;
 }
 
 /**
  * Every failure of the client. `message` is the server's own text where it sent one. For a refused transition or resume, `body`
  * holds the run's current state.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { Millrace, MillraceError } from "millrace/client";
+ *
+ * const client = new Millrace();
+ * try {
+ *   await client.runs.create({ project: "shop", flow: "greeting", parameters: { name: 7 } });
+ * } catch (error) {
+ *   assert.ok(error instanceof MillraceError);
+ *   assert.equal(error.reason, "refused");
+ *   assert.equal(error.status, 422);
+ * }
+ * ```
  */
 export class MillraceError extends Error {
   override readonly name = "MillraceError";
+  /** Why the call failed. */
   readonly reason: FailureReason;
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
+  /** Method of the request; null for a failure without one. */
   readonly method: string | null;
+  /** Path of the request; null for a failure without one. */
   readonly path: string | null;
+  /** The answer's JSON body, or its text if that is not JSON; null without a body. */
   readonly body: unknown;
 
   constructor(message: string, failure: Failure) {

@@ -22,13 +22,14 @@ export class Events {
     this.#http = http;
   }
 
+  /** Events, newest first. */
   list(filter: EventFilter = {}, options: ListOptions = {}): Listing<Event> {
     return new Listing((cursor) =>
       this.#http.get<Page<Event>>("/api/events", { ...filter, limit: options.pageSize, cursor }, options.signal),
     );
   }
 
-  /** @throws MillraceError 404. */
+  /** An event by its id. @throws MillraceError 404. */
   get(id: number): Promise<Event> {
     return this.#http.get<Event>(`/api/events/${id}`);
   }

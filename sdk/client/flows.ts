@@ -19,7 +19,7 @@ export class Flows {
     return this.#http.get<FlowSummary[]>("/api/flows", filter);
   }
 
-  /** @throws MillraceError 404. */
+  /** A flow by its id. @throws MillraceError 404. */
   get(id: number): Promise<FlowSummary> {
     return this.#http.get<FlowSummary>(`/api/flows/${id}`);
   }

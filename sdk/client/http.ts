@@ -7,8 +7,11 @@ import { MillraceError, refusal } from "./error.ts";
 
 /** The parts of an HTTP answer that the client uses. */
 export interface Answer {
+  /** The HTTP status. */
   status: number;
+  /** The value of a header, null without it. */
   header(name: string): string | null;
+  /** The body as text. */
   text(): Promise<string>;
   /** The body in the chunks that arrive; leaving the loop ends the connection. */
   chunks(): AsyncIterable<Uint8Array>;
@@ -16,9 +19,13 @@ export interface Answer {
 
 /** A request that a transport sends. */
 export interface Outgoing {
+  /** The HTTP method. */
   method: string;
+  /** The headers of the request. */
   headers: Record<string, string>;
+  /** The body, null without one. */
   body: string | null;
+  /** Ends the request. */
   signal: AbortSignal;
 }
 
@@ -26,7 +33,9 @@ export interface Outgoing {
 export interface Peer {
   /** Base address, also shown in errors. */
   url: string;
+  /** Bearer token, null without one. */
   token: string | null;
+  /** Sends a request to a path of the server and resolves to its answer. */
   send(path: string, request: Outgoing): Promise<Answer>;
 }
 

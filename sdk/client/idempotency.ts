@@ -6,6 +6,7 @@ export interface CreateOptions {
    * resent when its answer was lost. Your own key also covers a restart of your program.
    */
   idempotencyKey?: string | undefined;
+  /** Ends the request. */
   signal?: AbortSignal | undefined;
 }
 

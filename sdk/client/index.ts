@@ -71,18 +71,40 @@ export interface MillraceOptions {
 /**
  * A connection to a server. The constructor does nothing yet: the server is looked up at the first request, and again after its
  * connection was lost. All methods throw MillraceError.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { Millrace } from "millrace/client";
+ *
+ * // The server of this machine; new Millrace({ url, token }) for another one.
+ * const client = new Millrace();
+ * const run = await client.runs.create({ project: "shop", flow: "greeting", parameters: { name: "Ada" } });
+ * const { result } = await client.waitFor(run.id);
+ * assert.equal(result, "Hello, Ada");
+ * ```
  */
 export class Millrace {
+  /** Runs: creating, listing and moving them, and their logs, steps and waits. */
   readonly runs: Runs;
+  /** Task runs of all runs. */
   readonly taskRuns: TaskRuns;
+  /** Flows: listing them, and creating runs of a flow by its id. */
   readonly flows: Flows;
+  /** Events: listing and emitting them. */
   readonly events: Events;
+  /** Artifacts: listing and publishing them. */
   readonly artifacts: Artifacts;
+  /** Schedules of flows: their fires, pauses and skips. */
   readonly schedules: Schedules;
+  /** Backfills: runs of a flow for each value of a range. */
   readonly backfills: Backfills;
+  /** Rules: actions of the server when an event happens, or does not happen in time. */
   readonly rules: Rules;
+  /** Variables: named values that outlive runs. */
   readonly variables: Variables;
+  /** Leases: amounts of limited resources that a run holds. */
   readonly leases: Leases;
+  /** The log lines of all runs. */
   readonly logs: Logs;
   readonly #http: Http;
 
@@ -121,6 +143,7 @@ export class Millrace {
     }
   }
 
+  /** The version, addresses and condition of the server. */
   server(): Promise<ServerInfo> {
     return this.#http.get<ServerInfo>("/api/server");
   }
@@ -133,6 +156,7 @@ export class Millrace {
     return this.#http.json<ClockAccepted>("POST", "/api/clock/accept", { repeatable: true });
   }
 
+  /** The settings in effect. */
   settings(): Promise<Settings> {
     return this.#http.get<Settings>("/api/settings");
   }
@@ -145,6 +169,7 @@ export class Millrace {
     return this.#http.json<Settings>("PATCH", "/api/settings", { body: patch, repeatable: true });
   }
 
+  /** Number of runs and task runs by state type. */
   counts(filter: { project?: string | undefined } = {}): Promise<Counts> {
     return this.#http.get<Counts>("/api/counts", filter);
   }
@@ -164,6 +189,7 @@ export class Millrace {
     return this.#http.get<ActorInfo[]>("/api/actors");
   }
 
+  /** The names of events and states that the server knows. */
   vocabulary(): Promise<Vocabulary> {
     return this.#http.get<Vocabulary>("/api/vocabulary");
   }

@@ -6,6 +6,7 @@ import type { AcquireResponse } from "./records.ts";
 export interface AcquireOptions {
   /** How long the server may hold the request until the resources are free, in ms; at most 30,000. Default 0. */
   waitMs?: number;
+  /** Ends the request. */
   signal?: AbortSignal | undefined;
 }
 

@@ -1,5 +1,6 @@
 /** One page of a list. */
 export interface Page<T> {
+  /** The records of the page. */
   items: T[];
   /** Pass this back for the next page; null on the last page. */
   next_cursor?: number | null | undefined;
@@ -9,12 +10,24 @@ export interface Page<T> {
 export interface ListOptions {
   /** Items per request; the server has a default and a maximum for each list. */
   pageSize?: number | undefined;
+  /** Ends the requests of the iteration, which then throws. */
   signal?: AbortSignal | undefined;
 }
 
 /**
  * A list of the server, read page by page while it is iterated: `for await (const run of client.runs.list()) ...`. Each
  * iteration starts from the first page. Leaving the loop requests no further pages.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { Millrace } from "millrace/client";
+ *
+ * const client = new Millrace();
+ * for await (const run of client.runs.list({ project: "shop" }, { pageSize: 100 })) console.log(run.name, run.state.name);
+ *
+ * const newest = await client.events.list().first(10);
+ * assert.ok(newest.length > 0);
+ * ```
  */
 export class Listing<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
   readonly #read: (cursor: number | null) => Promise<P>;
@@ -28,6 +41,7 @@ export class Listing<T, P extends Page<T> = Page<T>> implements AsyncIterable<T>
     return this.#read(cursor);
   }
 
+  /** The items, page by page. */
   async *pages(): AsyncGenerator<T[]> {
     let cursor: number | null = null;
     do {

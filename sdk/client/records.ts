@@ -64,32 +64,44 @@ export type Loose<T> = { [Name in keyof T]?: T[Name] | undefined };
 
 /** Sent on the stream in place of a deleted record. */
 export interface Deleted {
+  /** The id of the record that was deleted. */
   id: number;
+  /** Marks the message as that of a deletion. */
   deleted: true;
 }
 
 /** Stream message: log lines of a run were stored. */
 export interface LogAppended {
+  /** The id of the run. */
   run_id: number;
+  /** The id of the newest line. */
   last_id: number;
+  /** How many lines were stored. */
   count: number;
 }
 
 /** Stream message: a backfill has created its runs. */
 export interface BackfillCreated {
+  /** The id of the backfill. */
   backfill_id: number;
+  /** The id of the flow. */
   flow_id: number;
+  /** How many runs were created. */
   count: number;
 }
 
 /** Stream message: runs of a backfill were cancelled. */
 export interface BackfillUpdated {
+  /** The id of the backfill. */
   backfill_id: number;
+  /** True when runs were cancelled. */
   cancelled: boolean;
 }
 
 /** Stream message about an expectation of a rule. */
 export interface ExpectationMessage extends JsonObject {
+  /** The id of the expectation. */
   id: number | null;
+  /** The id of the rule. */
   rule_id: number;
 }

@@ -2,7 +2,23 @@ import { RESULT_BYTES_MAX } from "#protocol/limits";
 import { MillraceError } from "./error.ts";
 import type { Run } from "./records.ts";
 
-/** A run completed, but its result is larger than what is stored (64,000 bytes as JSON). */
+/**
+ * A run completed, but its result is larger than what is stored (64,000 bytes as JSON).
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { Millrace, ResultTooLargeError } from "millrace/client";
+ *
+ * const client = new Millrace();
+ * const run = await client.runs.create({ project: "shop", flow: "export" });
+ * try {
+ *   await client.waitFor(run.id);
+ * } catch (error) {
+ *   assert.ok(error instanceof ResultTooLargeError);
+ *   assert.equal(error.run.state.type, "Completed");
+ * }
+ * ```
+ */
 export class ResultTooLargeError extends MillraceError {
   /** The run, which is Completed. */
   readonly run: Run;

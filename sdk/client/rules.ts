@@ -14,16 +14,17 @@ export class Rules {
     this.#http = http;
   }
 
+  /** All rules, those declared in code included. */
   list(): Promise<RuleRow[]> {
     return this.#http.get<RuleRow[]>("/api/rules");
   }
 
-  /** @throws MillraceError 422 for an invalid rule: the text names the field and the expected value. */
+  /** Creates a rule. @throws MillraceError 422 for an invalid rule: the text names the field and the expected value. */
   create(rule: CreateRule, options: Pick<CreateOptions, "signal"> = {}): Promise<RuleRow> {
     return this.#http.json<RuleRow>("POST", "/api/rules", { body: rule, signal: options.signal });
   }
 
-  /** @throws MillraceError 404. */
+  /** A rule by its id. @throws MillraceError 404. */
   get(id: number): Promise<RuleRow> {
     return this.#http.get<RuleRow>(`/api/rules/${id}`);
   }
@@ -35,7 +36,7 @@ export class Rules {
     return this.#http.json<RuleRow>("PATCH", `/api/rules/${id}`, { body: patch, repeatable: true });
   }
 
-  /** @throws MillraceError 404; 409 for a rule that code declares. */
+  /** Deletes a rule. @throws MillraceError 404; 409 for a rule that code declares. */
   async delete(id: number): Promise<void> {
     await this.#http.json<null>("DELETE", `/api/rules/${id}`);
   }

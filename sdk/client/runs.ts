@@ -94,7 +94,10 @@ export class Runs {
     return this.#http.get<RunCounts>("/api/runs/counts", filter);
   }
 
-  /** @throws MillraceError 404 unknown flow without module; 422 parameters that do not fit the flow's schema. */
+  /**
+   * Creates a run of a flow by the flow's name. @throws MillraceError 404 unknown flow without module; 422 parameters that do
+   * not fit the flow's schema.
+   */
   create(run: CreateRun, options: CreateRunOptions = {}): Promise<Run> {
     const query = { wait_ms: options.waitMs };
     const call = { query, body: run, idempotencyKey: keyOf(options), signal: options.signal };
@@ -107,6 +110,7 @@ export class Runs {
    * @throws MillraceError 404 and 422 with `{error, index}` as body for a refused run; 422 for too many; 413 beyond 8 MiB
    */
   createMany(runs: readonly NewRun[], options?: CreateManyOptions & { partial?: false | undefined }): Promise<CreatedRun[]>;
+  /** With `partial`: the entry of a run that was not created is its refusal. */
   createMany(runs: readonly NewRun[], options: CreateManyOptions): Promise<(CreatedRun | RefusedRun)[]>;
   async createMany(runs: readonly NewRun[], options: CreateManyOptions = {}): Promise<(CreatedRun | RefusedRun)[]> {
     const { defaults, partial } = options;
@@ -115,7 +119,7 @@ export class Runs {
     return answer.runs;
   }
 
-  /** @throws MillraceError 404. */
+  /** A run by its id. @throws MillraceError 404. */
   get(id: number): Promise<Run> {
     return this.#http.get<Run>(`/api/runs/${id}`);
   }
@@ -135,7 +139,10 @@ export class Runs {
     return this.#http.json<Run>("POST", `/api/runs/${id}/resume`, { body: { input } });
   }
 
-  /** @throws MillraceError 404; 409 with `{error, reason, current}` as body when the move is refused. */
+  /**
+   * Sets the state of a run by hand. @throws MillraceError 404; 409 with `{error, reason, current}` as body when the move is
+   * refused.
+   */
   transition(id: number, state: Transition): Promise<Run> {
     return this.#http.json<Run>("POST", `/api/runs/${id}/transition`, { body: state });
   }
@@ -229,6 +236,7 @@ export class Runs {
     return this.#http.get<TaskRun[]>(`/api/runs/${id}/tasks`, { ...page });
   }
 
+  /** The task runs of a run as nodes, and which of them waited on which. */
   graph(id: number): Promise<RunGraph> {
     return this.#http.get<RunGraph>(`/api/runs/${id}/graph`);
   }

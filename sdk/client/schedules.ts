@@ -26,7 +26,7 @@ export class Schedules {
     return this.#http.get<ScheduleRow[]>(`/api/flows/${flowId}/schedules`);
   }
 
-  /** @throws MillraceError 404; 422 for an invalid expression, rule or zone. */
+  /** Adds a schedule to a flow. @throws MillraceError 404; 422 for an invalid expression, rule or zone. */
   create(flowId: number, schedule: ScheduleBody): Promise<ScheduleRow> {
     return this.#http.json<ScheduleRow>("POST", `/api/flows/${flowId}/schedules`, { body: schedule });
   }
@@ -56,12 +56,12 @@ export class Schedules {
     await this.#http.json<null>("DELETE", `/api/schedules/${id}`);
   }
 
-  /** @throws MillraceError 404. */
+  /** Pauses a schedule: its fires create no runs. @throws MillraceError 404. */
   pause(id: number): Promise<ScheduleRow> {
     return this.#http.json<ScheduleRow>("POST", `/api/schedules/${id}/pause`, { repeatable: true });
   }
 
-  /** @throws MillraceError 404. */
+  /** Resumes a paused schedule. @throws MillraceError 404. */
   resume(id: number): Promise<ScheduleRow> {
     return this.#http.json<ScheduleRow>("POST", `/api/schedules/${id}/resume`, { repeatable: true });
   }

@@ -27,19 +27,33 @@ export interface StreamData {
   hello: { latest: number; since: number };
   /** Messages were lost for good: fetch everything that is shown again. */
   resync: { latest: number };
+  /** A run was created, changed or deleted. */
   "run.updated": Run | Deleted;
+  /** A task run was created or changed. */
   "task_run.updated": TaskRun;
+  /** Log lines of a run were stored. */
   "log.appended": LogAppended;
+  /** An event was recorded. */
   "event.created": Event;
+  /** A flow was registered or changed. */
   "flow.registered": Flow;
+  /** A rule was created, changed or deleted. */
   "rule.updated": RuleRow | Deleted;
+  /** A variable was created, changed or deleted. */
   "variable.updated": VariableRow | { name: string; deleted: true };
+  /** An artifact was published or replaced. */
   "artifact.updated": ArtifactRow;
+  /** A schedule was created, changed or deleted. */
   "schedule.updated": ScheduleRow | Deleted;
+  /** A backfill has created its runs. */
   "backfill.created": BackfillCreated;
+  /** Runs of a backfill were cancelled. */
   "backfill.updated": BackfillUpdated;
+  /** A rule began to wait for an event. */
   "expectation.armed": ExpectationMessage;
+  /** The event that a rule waited for has happened. */
   "expectation.met": ExpectationMessage;
+  /** The event that a rule waited for did not happen in time. */
   "expectation.lapsed": ExpectationMessage;
 }
 

@@ -23,11 +23,12 @@ export class TaskRuns {
     );
   }
 
-  /** @throws MillraceError 404. */
+  /** A task run by its id. @throws MillraceError 404. */
   get(id: number): Promise<TaskRun> {
     return this.#http.get<TaskRun>(`/api/task-runs/${id}`);
   }
 
+  /** The artifacts that a task run has published, oldest first. */
   artifacts(id: number): Promise<ArtifactRow[]> {
     return this.#http.get<ArtifactRow[]>(`/api/task-runs/${id}/artifacts`);
   }

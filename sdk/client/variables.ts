@@ -33,7 +33,7 @@ export class Variables {
     return this.#http.json<VariableRow>("PATCH", pathOf(name), { body: patch, repeatable: true });
   }
 
-  /** @throws MillraceError 404. */
+  /** Removes a variable. @throws MillraceError 404. */
   async delete(name: string): Promise<void> {
     await this.#http.json<null>("DELETE", pathOf(name));
   }

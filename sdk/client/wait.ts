@@ -11,6 +11,7 @@ export type ResultOf<T> = T extends (...args: never[]) => Promise<infer Result> 
 
 /** A run that ended, with the return value of its flow. */
 export interface EndedRun<Result = unknown> {
+  /** The run in its last state. */
   run: Run;
   /** The flow's return value; undefined if the flow did not complete or returned nothing. */
   result: ResultOf<Result> | undefined;
@@ -18,6 +19,7 @@ export interface EndedRun<Result = unknown> {
 
 /** Options of `waitFor`. */
 export interface WaitOptions {
+  /** Ends the wait, which then throws. */
   signal?: AbortSignal | undefined;
   /** Longest wait in ms, after which a MillraceError with reason `timeout` is thrown. Default: for ever. */
   timeoutMs?: number | undefined;
@@ -32,7 +34,21 @@ const WAIT_MS = 25_000;
 const PAUSE_MS = 500;
 const RETRY_FOR_MS = 60_000;
 
-/** True when a run has ended. */
+/**
+ * True when a run has ended.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { hasEnded, Millrace } from "millrace/client";
+ *
+ * const client = new Millrace();
+ * const created = await client.runs.create({ project: "shop", flow: "greeting", parameters: { name: "Ada" } });
+ * assert.equal(hasEnded(created), false);
+ *
+ * const { run } = await client.waitFor(created.id);
+ * assert.equal(hasEnded(run), true);
+ * ```
+ */
 export function hasEnded(run: Run): boolean {
   return TERMINAL.has(run.state.type);
 }

@@ -7,6 +7,19 @@ import { responseOf } from "../define/routes/route-response.ts";
  * @param init headers, body and signal; the method is that of the route
  * @throws TypeError when `route` was not made by route(), does not match this path, or returns an invalid answer; errors of the
  * handler
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { route } from "millrace";
+ * import { callRoute } from "millrace/testing";
+ *
+ * const deploy = route("POST", "/deploy/{app}", async (request, { params }) => {
+ *   return { app: params.app, version: (await request.json()).version };
+ * });
+ *
+ * const answer = await callRoute(deploy, "/deploy/shop", { body: JSON.stringify({ version: 7 }) });
+ * assert.deepEqual(await answer.json(), { app: "shop", version: 7 });
+ * ```
  */
 export async function callRoute<Parameters>(
   route: RouteHandler<Parameters>,
@@ -23,7 +36,9 @@ export async function callRoute<Parameters>(
 
 /** What a delivery brings beside its payload. */
 export interface TestDelivery {
+  /** The id of the delivery. Default "delivery". */
   id?: string;
+  /** Its headers. Default: none. */
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -33,6 +48,22 @@ export interface TestDelivery {
  * @param path with its query, for example "/hooks/github"
  * @throws TypeError when `hook` was not made by hook(), does not match this path, or returns an invalid answer; errors of the
  * function
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { hook } from "millrace";
+ * import { callHook } from "millrace/testing";
+ *
+ * const paid = hook(
+ *   "paid",
+ *   "/hooks/stripe",
+ *   { secret: "a-secret-of-the-sender", verify: "stripe" },
+ *   async (payload: { type: string }, { id }) => `${payload.type} as ${id}`,
+ * );
+ *
+ * const answer = await callHook(paid, "/hooks/stripe", { type: "invoice.paid" }, { id: "evt_7" });
+ * assert.equal(await answer.json(), "invoice.paid as evt_7");
+ * ```
  */
 export async function callHook<Parameters>(
   hook: RouteHandler<Parameters>,

@@ -14,6 +14,19 @@ const START_US = 1_767_225_600_000_000;
 /**
  * Simulated time for tests. Delays between retries take no real time: when no other code is ready, time jumps to the end of the
  * next delay. Time limits are reached only when such a delay, or `advance`, passes them; real I/O takes no simulated time.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, sleep } from "millrace";
+ * import { FakeClock, runFlow } from "millrace/testing";
+ *
+ * const reminder = flow("reminder", { durable: true }, async () => await sleep("3d"));
+ *
+ * const clock = new FakeClock();
+ * const beginUs = clock.nowUs();
+ * await runFlow(reminder, {}, { clock });
+ * assert.ok(clock.nowUs() - beginUs >= 3 * 24 * 3_600_000_000);
+ * ```
  */
 export class FakeClock implements Clock {
   #nowUs: number;
@@ -31,6 +44,7 @@ export class FakeClock implements Clock {
     return this.#nowUs;
   }
 
+  /** Resolves when simulated time has passed by `ms`; rejects when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
@@ -51,6 +65,7 @@ export class FakeClock implements Clock {
     });
   }
 
+  /** Calls `run` when simulated time has passed by `ms`, unless the function that it returns was called before. */
   after(ms: number, run: () => void): () => void {
     const alarm = this.#arm(ms, run, false);
     return () => this.#alarms.delete(alarm);

@@ -15,6 +15,18 @@ const NOW_US = 1_767_225_600_000_000;
  * @param run the event's run, null for an event without one
  * @throws TypeError when `rule` was not made by rule() or has no function, and for a result that is not JSON; errors of the
  * function
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { rule } from "millrace";
+ * import { fireRule } from "millrace/testing";
+ *
+ * const large = rule("large-order", { when: { events: ["order.created"] } }, async ({ payload }) => {
+ *   return Number(payload["total"]) > 1000 ? "reviewed by a person" : "passed";
+ * });
+ *
+ * assert.equal(await fireRule(large, { name: "order.created", payload: { total: 12 } }), "passed");
+ * ```
  */
 export async function fireRule(rule: RuleFunction, event: TestEvent, run: Partial<Run> | null = null): Promise<unknown> {
   const definition = ruleOf(rule);

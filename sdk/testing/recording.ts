@@ -3,8 +3,11 @@ import type { LogLine, ReportItem } from "../execution/report-item.ts";
 
 /** A recorded task run. */
 export interface RecordedTaskRun {
+  /** UUID of the task run. */
   id: string;
+  /** The name of the task. */
   name: string;
+  /** The task's name with a number within the run, "add-0", or with the label of the call. */
   dynamicKey: string;
   /** Dynamic keys of the task runs this task run waited on. */
   parents: string[];
@@ -16,9 +19,13 @@ export interface RecordedTaskRun {
 
 /** An artifact that the run published. */
 export interface RecordedArtifact {
+  /** UUID of the artifact. */
   id: string;
+  /** Its kind: "table", "markdown" or another. */
   kind: string;
+  /** The key of its history, null without one. */
   key: string | null;
+  /** What it shows, as the kind requires. */
   data: unknown;
   /** Dynamic key of the task run that published it; null for the flow itself. */
   taskRun: string | null;
@@ -26,8 +33,11 @@ export interface RecordedArtifact {
 
 /** An event that the run emitted. */
 export interface RecordedEvent {
+  /** The name of the event. */
   name: string;
+  /** What was given with it; an empty object without anything. */
   payload: unknown;
+  /** Dynamic key of the task run that emitted it; null for the flow itself. */
   taskRun: string | null;
 }
 
@@ -38,13 +48,38 @@ export interface RecordedStart {
   tags: readonly string[];
 }
 
-/** The history of one run, in order. */
+/**
+ * The history of one run, in order.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { emit, flow, log, task } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * const double = task("double", async (value: number) => value * 2);
+ * const total = flow("total", async () => {
+ *   const [one, two] = await double.map([1, 2]);
+ *   log.info("doubled");
+ *   await emit("total.known", { total: one + two });
+ * });
+ *
+ * const recording = await runFlow(total);
+ * assert.equal(recording.state.type, "Completed");
+ * assert.equal(recording.taskRun("double-1").state.type, "Completed");
+ * assert.deepEqual(recording.messages, ["doubled"]);
+ * assert.deepEqual(recording.events[0]?.payload, { total: 6 });
+ * ```
+ */
 export class Recording<Result = unknown> {
   /** States of the run. */
   readonly states: State[] = [];
+  /** The task runs, in the order of their calls. */
   readonly taskRuns: RecordedTaskRun[] = [];
+  /** The log lines, with level and time. */
   readonly logs: LogLine[] = [];
+  /** The artifacts, each in its last form. */
   readonly artifacts: RecordedArtifact[] = [];
+  /** The events that the run has emitted. */
   readonly events: RecordedEvent[] = [];
   /** The child runs that the run has waited for, in the order of their ends. */
   readonly children: Recording[] = [];

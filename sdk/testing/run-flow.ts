@@ -68,6 +68,25 @@ export interface RunFlowOptions {
  * Runs a flow in this process without a server, including retries, time limits, hooks and caches; delays take simulated time.
  * Resolves to the recording of the run, whatever its last state.
  * @throws TypeError when `flow` was not made by flow()
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { flow, task, Type } from "millrace";
+ * import { runFlow } from "millrace/testing";
+ *
+ * let calls = 0;
+ * const fetchRows = task("fetch-rows", { retries: 2, retryDelay: "10m" }, async (day: string) => {
+ *   calls += 1;
+ *   if (calls === 1) throw new Error("no connection");
+ *   return [`${day}, 12`];
+ * });
+ * const load = flow("load", { parameters: Type.Object({ day: Type.String() }) }, async ({ day }) => (await fetchRows(day)).length);
+ *
+ * // The ten minutes until the retry pass at once.
+ * const { result, taskRuns } = await runFlow(load, { day: "2026-01-01" });
+ * assert.equal(result, 1);
+ * assert.deepEqual(taskRuns[0]?.states.map(({ name }) => name), ["Pending", "Running", "AwaitingRetry", "Retrying", "Completed"]);
+ * ```
  */
 export async function runFlow<Given extends [parameters?: object], Result>(
   flow: (...parameters: Given) => Promise<Result>,

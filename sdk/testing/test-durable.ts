@@ -7,7 +7,9 @@ import type { FakeClock } from "./fake-clock.ts";
 
 /** An event of a test, which settles a wait of waitForEvent(). */
 export interface GivenEvent {
+  /** The name of the event. */
   name: string;
+  /** What is given with it. Default: nothing. */
   payload?: Record<string, unknown>;
   /** When it occurs, in seconds from the begin of the run. Default: as soon as the run waits for it. */
   after?: number;
