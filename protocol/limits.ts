@@ -237,6 +237,8 @@ export const STREAM_PIECE_BYTES_MAX = 64 * KIB;
 export const STREAM_UNSENT_BYTES_MAX = 64 * MIB;
 /** Entries of each list in a filter of the stream: each message is compared with all of them. */
 export const STREAM_FILTER_ITEMS_MAX = 100;
+/** Parameters in a filter of runs or of the stream: each is looked up in each run that is examined. */
+export const PARAMETER_FILTERS_MAX = 8;
 /** Idle time of a stream after which a comment line keeps the connection open. */
 export const STREAM_KEEP_ALIVE_MS = 15_000;
 

@@ -149,14 +149,17 @@ export function parseParameters(
 ): Record<string, unknown> {
   const properties = (schema?.["properties"] ?? {}) as Record<string, Record<string, unknown> | undefined>;
   const parameters: Record<string, unknown> = {};
-  for (const pair of pairs) {
-    const equals = pair.indexOf("=");
-    if (equals < 1) throw new CommandError(`"${pair}" is not a parameter`, "Write -p key=value.");
-    const key = pair.slice(0, equals);
-    const text = pair.slice(equals + 1);
+  for (const [key, text] of pairs.map(splitPair)) {
     parameters[key] = takesText(properties[key]) ? text : jsonOrText(text);
   }
   return parameters;
+}
+
+/** The name and the text of `key=value`. */
+export function splitPair(pair: string): [key: string, text: string] {
+  const equals = pair.indexOf("=");
+  if (equals < 1) throw new CommandError(`"${pair}" is not a parameter`, "Write -p key=value.");
+  return [pair.slice(0, equals), pair.slice(equals + 1)];
 }
 
 function takesText(property: Record<string, unknown> | undefined): boolean {

@@ -18,6 +18,7 @@ const LS: CommandSpec = {
     { flags: "--flow <name>", description: "only runs of this flow" },
     { flags: "--project <name>", description: "only runs of this project" },
     { flags: "--state <state>", description: "only runs in this state or sub-state" },
+    { flags: "-p, --param <key=value>", description: "only runs with this parameter; repeat for more", repeats: true },
     { flags: "--limit <n>", description: "how many", default: "20" },
     WATCH,
   ],

@@ -4,7 +4,7 @@ import { isTerminal, STATE_TYPES, SUB_STATES } from "#protocol/records/state";
 import type { Millrace, Run } from "#sdk/client/index";
 import { connect } from "../connection.ts";
 import { CommandError } from "../exit-code.ts";
-import { flowsNamed } from "../run/flow-target.ts";
+import { flowsNamed, splitPair } from "../run/flow-target.ts";
 import { dateTime, duration, stateLook, stateText } from "../terminal/format.ts";
 import { renderTable } from "../terminal/table.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
@@ -14,6 +14,7 @@ export interface RunListOptions extends ViewOptions {
   flow?: string;
   project?: string;
   state?: string;
+  param?: string[];
   limit: string;
 }
 
@@ -24,10 +25,11 @@ export const PAGE_MAX = 500;
 
 export async function listRuns(options: RunListOptions): Promise<number> {
   const limit = positive("--limit", options.limit);
-  const { flow, project } = options;
+  const { flow, project, param = [] } = options;
+  const parameters = param.length === 0 ? undefined : Object.fromEntries(param.map(splitPair));
   const client = connect(options);
   if (flow !== undefined) await flowsNamed(client, flow, project);
-  const filter = { flow, project, ...(await stateFilter(client, options.state)) };
+  const filter = { flow, project, parameters, ...(await stateFilter(client, options.state)) };
   const filtered = Object.values(filter).some((value) => value !== undefined);
   return await show(client, options, {
     read: () => client.runs.list(filter, { pageSize: Math.min(limit, PAGE_MAX) }).first(limit),
@@ -35,7 +37,7 @@ export async function listRuns(options: RunListOptions): Promise<number> {
       if (runs.length > 0) return renderRuns(runs, out);
       return out.live ? [filtered ? "No run matches." : "There are no runs yet."] : [];
     },
-    messages: { project, kinds: ["run.updated", "backfill.created"] },
+    messages: { project, parameters, kinds: parameters === undefined ? ["run.updated", "backfill.created"] : ["run.updated"] },
     changedBy: ({ event }) => event === "run.updated" || event === "backfill.created",
   });
 }

@@ -2,7 +2,7 @@
  * The filter of a reader of the stream, compiled from its query. Readers with the same filter share one, so each message is
  * judged once per distinct filter.
  *
- * What decides about a message never changes: a run keeps its flow, project and tags. So a record passes with all of its
+ * What decides about a message never changes: a run keeps its flow, project, tags and parameters. So a record passes with all of its
  * messages or with none, and what a reader has from a filtered stream equals the same part of the whole stream.
  */
 import { type Refusal, refuse } from "#protocol/errors";
@@ -11,6 +11,7 @@ import type { StreamQuery } from "#protocol/records/server";
 import { checkMatchedName } from "#protocol/vocabulary";
 import { STREAM_KINDS, type StreamKind } from "#protocol/wire/feed";
 import type { MessageSubject } from "#storage/queries/message-subject";
+import type { ParameterFilter } from "#storage/queries/parameter-filter";
 import { eventName, type StreamEntry } from "./stream-ring.ts";
 
 /** Names of the messages that a filter can select; `hello` and `resync` always come. */
@@ -22,15 +23,16 @@ type FilterQuery = Omit<StreamQuery, "since">;
 
 /** Null for a query without a filter. */
 export function compileFilter(query: FilterQuery): CompiledFilter {
-  const { run_id, flow_id, project, snapshot } = query;
+  const { run_id, flow_id, project, parameters, snapshot } = query;
   const refusal =
     wrongList("tags", query.tags) ?? wrongList("kinds", query.kinds) ?? wrongList("names", query.names) ?? wrongWords(query);
   if (refusal !== null) return { ok: false, refusal };
   if (snapshot === 1 && run_id === undefined) return { ok: false, refusal: refuse("bad_filter", "snapshot", "it needs run_id") };
   const lists = [query.tags, query.kinds, query.names].map((list) => (list === undefined ? null : [...new Set(list)].sort()));
-  if ([run_id, flow_id, project].every((value) => value === undefined) && lists.every((list) => list === null))
+  if ([run_id, flow_id, project, parameters].every((value) => value === undefined) && lists.every((list) => list === null))
     return { ok: true, filter: null };
-  const key = JSON.stringify([run_id ?? null, flow_id ?? null, project ?? null, ...lists, snapshot === 1]);
+  const named = Object.entries(parameters ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const key = JSON.stringify([run_id ?? null, flow_id ?? null, project ?? null, named, ...lists, snapshot === 1]);
   return { ok: true, filter: new StreamFilter(key, query) };
 }
 
@@ -62,22 +64,24 @@ export class StreamFilter {
   readonly #flow: number | null;
   readonly #project: string | null;
   readonly #tags: readonly string[];
+  readonly #parameters: ParameterFilter | null;
   readonly #kinds: ReadonlySet<StreamKind> | null;
   readonly #names: ReadonlySet<string> | null;
   readonly #prefixes: readonly string[];
   /** True when more than the run decides, so that the subject is needed also where the run is known. */
   readonly #asksOwner: boolean;
 
-  constructor(key: string, { run_id, flow_id, project, tags, kinds, names, snapshot }: FilterQuery) {
+  constructor(key: string, { run_id, flow_id, project, tags, parameters, kinds, names, snapshot }: FilterQuery) {
     this.key = key;
     this.#run = run_id ?? null;
     this.#flow = flow_id ?? null;
     this.#project = project ?? null;
     this.#tags = tags ?? [];
+    this.#parameters = parameters ?? null;
     this.#kinds = kinds === undefined ? null : new Set(STREAM_KINDS.filter((kind) => kinds.includes(eventName(kind))));
     this.#names = names === undefined ? null : new Set(names);
     this.#prefixes = (names ?? []).filter((name) => name.endsWith("*")).map((name) => name.slice(0, -1));
-    this.#asksOwner = this.#flow !== null || this.#project !== null || this.#tags.length > 0;
+    this.#asksOwner = this.#flow !== null || this.#project !== null || this.#tags.length > 0 || this.#parameters !== null;
     this.snapshotOf = snapshot === 1 ? this.#run : null;
   }
 
@@ -92,7 +96,7 @@ export class StreamFilter {
       case "run.deleted":
         return this.#run === null || this.#run === id;
       case "schedule.deleted":
-        return this.#run === null && this.#tags.length === 0;
+        return this.#run === null && this.#tags.length === 0 && this.#parameters === null;
       case "run.updated":
       case "log.appended":
         if (this.#run !== null && this.#run !== id) return false;
@@ -102,11 +106,13 @@ export class StreamFilter {
     return subject !== null && this.#passesSubject(subject) && (!asksName || this.#passesName(subject.name ?? ""));
   }
 
-  #passesSubject({ run, flow, project, tags }: MessageSubject): boolean {
+  #passesSubject(subject: MessageSubject): boolean {
+    const { run, flow, project, tags } = subject;
     if (this.#run !== null && this.#run !== run) return false;
     if (this.#flow !== null && this.#flow !== flow) return false;
     if (this.#project !== null && this.#project !== project) return false;
-    return this.#tags.every((tag) => tags.includes(tag));
+    if (!this.#tags.every((tag) => tags.includes(tag))) return false;
+    return this.#parameters === null || subject.hasParameters(this.#parameters);
   }
 
   #passesName(name: string): boolean {

@@ -214,6 +214,14 @@ export const RUN_SORTS = [
 ] as const;
 export type RunSort = (typeof RUN_SORTS)[number];
 
+/** Wanted values of parameters, in the filters of runs and of the stream. */
+export const ParameterValues = Type.Unsafe<Readonly<Record<string, string | number | boolean>>>({
+  type: "object",
+  format: "named-values",
+  additionalProperties: { type: "string" },
+  description: `Values of parameters, a field each: parameters.customer=7 finds runs whose parameter customer is 7 or "7". Runs with more than ${SEARCHED_PARAMETERS_BYTES_MAX} bytes of parameters are left out; a page looks through as many runs as one of search`,
+});
+
 /** Filters of runs. They combine with AND. */
 const RUN_FILTERS = {
   project: Type.Optional(Type.String()),
@@ -233,6 +241,7 @@ const RUN_FILTERS = {
   tags: Type.Optional(
     Type.Unsafe<string[]>({ type: "string", format: "comma-list", description: "Tags the run must carry, separated by commas" }),
   ),
+  parameters: Type.Optional(ParameterValues),
   flow_id: Type.Optional(Int64),
   start_after: Type.Optional(about("Started (or created, if never started) at or after this time", Int64)),
   start_before: Type.Optional(Int64),

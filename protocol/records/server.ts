@@ -232,6 +232,14 @@ export const StreamQuery = Type.Object({
   flow_id: Type.Optional(about("Only messages about this flow, its schedules, backfills and runs", Int64)),
   project: Type.Optional(about("Only messages about the flows of this project and their runs", Type.String())),
   tags: Type.Optional(filterList("Only messages about runs with all of these tags, separated by commas")),
+  parameters: Type.Optional(
+    Type.Unsafe<Readonly<Record<string, string | number | boolean>>>({
+      type: "object",
+      format: "named-values",
+      additionalProperties: { type: "string" },
+      description: "Only messages about runs with these parameters, a field each, such as parameters.customer=7",
+    }),
+  ),
   kinds: Type.Optional(filterList("Only these messages, such as run.updated, separated by commas")),
   names: Type.Optional(
     filterList("Of event.created only events with these names, or prefixes ending in *, separated by commas; other kinds pass"),

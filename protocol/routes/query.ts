@@ -4,8 +4,11 @@
  */
 import type { Static, TSchema } from "typebox";
 import { type Refusal, refuse } from "../errors.ts";
+import { PARAMETER_FILTERS_MAX, SEARCH_LENGTH_MAX } from "../limits.ts";
 import { LOG_LEVELS } from "../records/log.ts";
 
+/** Format of a property whose values come as fields `name.KEY=VALUE`. */
+export const NAMED_VALUES = "named-values";
 const INTEGER = /^-?\d+$/;
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
@@ -27,6 +30,12 @@ export function parseQuery<S extends TSchema>(schema: S, text: string): ParsedQu
   const given = new URLSearchParams(text);
   const query: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(propertiesOf(schema))) {
+    if (property.format === NAMED_VALUES) {
+      const named = parseNamedValues(name, given);
+      if (!named.ok) return named;
+      if (Object.keys(named.query).length > 0) query[name] = named.query;
+      continue;
+    }
     const [value, second] = given.getAll(name);
     if (second !== undefined) return { ok: false, refusal: refuse("repeated_query", name) };
     if (value === undefined) {
@@ -65,6 +74,25 @@ function parseValue(name: string, property: PropertySchema, text: string): Parse
   if (property.maxLength !== undefined && text.length > property.maxLength)
     return { ok: false, refusal: refuse("bad_query", name, `a text of at most ${property.maxLength} characters`) };
   return { ok: true, query: text };
+}
+
+/** The values of all query fields whose names begin with `name` and a dot. */
+function parseNamedValues(name: string, given: URLSearchParams): ParsedQuery<Record<string, string>> {
+  const values = new Map<string, string>();
+  for (const [field, value] of given) {
+    if (!field.startsWith(`${name}.`)) continue;
+    const key = field.slice(name.length + 1);
+    if (values.has(key)) return { ok: false, refusal: refuse("repeated_query", field) };
+    // Such a name cannot stand in the path by which a store looks it up.
+    if (key === "" || /["\\]/.test(key))
+      return { ok: false, refusal: refuse("bad_query", field, "a name without quotation marks and backslashes") };
+    if (value.length > SEARCH_LENGTH_MAX)
+      return { ok: false, refusal: refuse("bad_query", field, `a text of at most ${SEARCH_LENGTH_MAX} characters`) };
+    values.set(key, value);
+  }
+  if (values.size > PARAMETER_FILTERS_MAX)
+    return { ok: false, refusal: refuse("bad_query", `${name}.*`, `at most ${PARAMETER_FILTERS_MAX} of them`) };
+  return { ok: true, query: Object.fromEntries(values) };
 }
 
 function parseInteger(name: string, { minimum, maximum, format }: PropertySchema, text: string): ParsedQuery<number> {

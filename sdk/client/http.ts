@@ -39,10 +39,12 @@ export interface Peer {
   send(path: string, request: Outgoing): Promise<Answer>;
 }
 
-export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
+export type Query = Readonly<Record<string, QueryValue | readonly string[] | Readonly<Record<string, QueryValue>>>>;
+
+type QueryValue = string | number | boolean | null | undefined;
 
 export interface Call {
-  /** Query parameters; null and undefined are omitted, lists are joined with commas. */
+  /** Query parameters; null and undefined are omitted, lists are joined with commas, `{ a: { b: 1 } }` is a.b=1. */
   query?: Query | undefined;
   body?: unknown;
   /** Whether the request may be resent when the connection broke before its answer; GET always may. */
@@ -217,9 +219,16 @@ function queryText(query: Query | undefined): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value === null || value === undefined) continue;
-    pairs.set(name, typeof value === "object" ? value.join(",") : String(value));
+    if (typeof value !== "object") pairs.set(name, String(value));
+    else if (isList(value)) pairs.set(name, value.join(","));
+    else for (const [key, part] of Object.entries(value)) if (part != null) pairs.set(`${name}.${key}`, String(part));
   }
   return pairs.size === 0 ? "" : `?${pairs}`;
+}
+
+/** Array.isArray does not tell a readonly list from a record. */
+function isList(value: readonly string[] | object): value is readonly string[] {
+  return Array.isArray(value);
 }
 
 /** fetch hides the system's error code in `cause`, and for several addresses in a list below `cause`. */

@@ -125,8 +125,8 @@ export async function* followStream(http: Http, options: StreamOptions): AsyncGe
   }
 }
 
-function queryOf({ run_id, flow_id, project, tags, kinds, names, snapshot }: StreamFilter): Query {
-  return { run_id, flow_id, project, tags, kinds, names, snapshot: snapshot === true ? 1 : undefined };
+function queryOf({ run_id, flow_id, project, tags, parameters, kinds, names, snapshot }: StreamFilter): Query {
+  return { run_id, flow_id, project, tags, parameters, kinds, names, snapshot: snapshot === true ? 1 : undefined };
 }
 
 /** The messages of one connection, until it ends. */

@@ -1,6 +1,7 @@
 /** What a stream message is about, for filters of the stream: by key alone, because the gateway's own thread asks. */
 import type { StreamKind } from "#protocol/wire/feed";
 import type { Statements } from "../sqlite/statements.ts";
+import { hasParameters, type ParameterFilter } from "./parameter-filter.ts";
 
 /** The run and flow of a message. None of it changes as long as the run exists. */
 export interface MessageSubject {
@@ -11,10 +12,12 @@ export interface MessageSubject {
   tags: readonly string[];
   /** Name of an event; null for other messages. */
   name: string | null;
+  /** Whether the run has these parameters; reads the store. */
+  hasParameters(filter: ParameterFilter): boolean;
 }
 
 const NO_TAGS: readonly string[] = [];
-const NOTHING: MessageSubject = { run: null, flow: null, project: null, tags: NO_TAGS, name: null };
+const NOTHING: MessageSubject = { run: null, flow: null, project: null, tags: NO_TAGS, name: null, hasParameters: () => false };
 
 type Owner = [run: number | null, flow: number | null];
 
@@ -54,7 +57,10 @@ function subjectOfRun(statements: Statements, id: number): MessageSubject | null
     .get(id);
   if (row === undefined) return null;
   const [flow, project, tags] = row;
-  return { run: id, flow, project, tags: tags === null ? NO_TAGS : (JSON.parse(tags) as string[]), name: null };
+  return {
+    ...{ run: id, flow, project, tags: tags === null ? NO_TAGS : (JSON.parse(tags) as string[]), name: null },
+    hasParameters: (filter) => hasParameters(statements, id, filter),
+  };
 }
 
 function subjectOfFlow(statements: Statements, id: number): MessageSubject | null {

@@ -11,6 +11,7 @@ import { ENDED_CODES, stateCode } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { addContains, Conditions, contains } from "./conditions.ts";
 import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf, stateCodesOf } from "./filters.ts";
+import { addParameters } from "./parameter-filter.ts";
 
 /** The filters of the query, without limit, sort and cursor. `exact_name` is set only by the server. */
 export type RunFilters = Partial<RunsQuery> & { exact_name?: string };
@@ -39,7 +40,7 @@ export interface RunSelection {
   /** Bounds on the start, and whether there are any. */
   bounds: { start_after?: number; start_before?: number };
   timed: boolean;
-  /** The filters include a text search, which no index supports. */
+  /** The filters include a text search or parameters, which no index supports. */
   searched: boolean;
 }
 
@@ -49,7 +50,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   const tags = tagCodes(statements, filters.tags ?? []);
   const impossible = flows?.length === 0 || tags === null || typesOf(filters)?.length === 0;
   const timed = filters.start_after !== undefined || filters.start_before !== undefined;
-  const searched = (filters.search ?? "").trim() !== "";
+  const searched = (filters.search ?? "").trim() !== "" || filters.parameters !== undefined;
   const common = { conditions, bounds: filters, timed, searched };
   if (impossible) return { ...common, possible: false, sources: [] };
   if (flows !== null) {
@@ -64,6 +65,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   if (filters.name !== undefined) addContains(conditions, "r.name", filters.name);
   if (filters.exact_name !== undefined) conditions.add("r.name = ?", filters.exact_name);
   addSearch(statements, conditions, filters.search ?? "");
+  addParameters(conditions, filters.parameters ?? {});
   if (filters.ended_after !== undefined) conditions.add("r.end_time >= ?", filters.ended_after);
   if (filters.ended_before !== undefined) conditions.add("r.end_time < ?", filters.ended_before);
   if (filters.schedule_id !== undefined) conditions.add("r.schedule_id = ?", filters.schedule_id);

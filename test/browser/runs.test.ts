@@ -53,6 +53,23 @@ t.test("the runs page", async (t) => {
     await context.close();
   });
 
+  t.test("runs are found by the value of a parameter, and new ones enter the list", async (t) => {
+    const coast = await server.run("build_regional_summary", { day: "2026-01-01", region: "coast" });
+    const alps = await server.run("build_regional_summary", { day: "2026-01-01", region: "alps" });
+    const { page, context, complaints } = await openRuns();
+    await page.getByRole("combobox", { name: "Search runs" }).fill("region=coast");
+    await page.waitForURL((url) => url.searchParams.get("parameters") === "region=coast" && url.searchParams.get("q") === null);
+    await page.waitForFunction(() => document.querySelectorAll("tr[data-index]").length === 1);
+    await page.getByRole("row", { name: new RegExp(coast.name) }).waitFor();
+    const inland = await server.run("build_regional_summary", { day: "2026-01-02", region: "inland" });
+    const second = await server.run("build_regional_summary", { day: "2026-01-02", region: "coast" });
+    await page.getByRole("row", { name: new RegExp(second.name) }).waitFor();
+    t.equal(await page.locator("tr[data-index]").count(), 2);
+    for (const run of [alps, inland, second, coast]) await server.client.runs.cancel(run.id);
+    t.same(complaints, []);
+    await context.close();
+  });
+
   t.test("filters are saved as a view, found again, and forgotten with an undo", async (t) => {
     const { page, context, complaints } = await openRuns("?state=Failed&sort=duration_desc");
     await page.getByRole("button", { name: /Save view/ }).click();

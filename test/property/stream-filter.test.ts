@@ -38,7 +38,12 @@ const QUERIES = [
   "kinds=event.created&names=run.failed,order.*",
   "kinds=variable.updated",
   "flow_id=3&tags=c&names=run.completed",
+  "parameters.odd=1",
+  "parameters.odd=0&tags=a&kinds=run.updated,task_run.updated",
 ];
+
+/** The value of the only parameter of a run. */
+const isOdd = (run: number): string => String(run % 2);
 
 type Data = Record<string, unknown>;
 
@@ -64,14 +69,15 @@ class Model {
   };
 
   readonly subject = (kind: StreamKind, id: number | string): MessageSubject | null => {
-    const none = { run: null, flow: null, project: null, tags: [], name: null };
+    const none = { run: null, flow: null, project: null, tags: [], name: null, hasParameters: () => false };
     if (kind === "variable.updated") return none;
     const event = kind === "event.created" ? this.events.get(Number(id)) : undefined;
     const task = kind === "task_run.updated" ? this.tasks.get(Number(id)) : undefined;
     const runId = event?.run ?? task?.run ?? (kind === "run.updated" || kind === "log.appended" ? Number(id) : null);
     const run = runId === null ? undefined : this.runs.get(runId);
     if (run === undefined) return event === undefined ? null : { ...none, run: event.run, name: event.name };
-    return { run: runId, flow: run.flow, project: projectOf(run.flow), tags: run.tags, name: event?.name ?? null };
+    const hasParameters: MessageSubject["hasParameters"] = ({ odd }) => odd === isOdd(Number(runId));
+    return { run: runId, flow: run.flow, project: projectOf(run.flow), tags: run.tags, name: event?.name ?? null, hasParameters };
   };
 
   /** Everything, as a reader that fetches again gets it. */
@@ -118,7 +124,7 @@ function belongs(query: URLSearchParams, key: string, data: Data, whole: Readonl
   const isNamed = (pattern: string) =>
     pattern.endsWith("*") ? String(data["name"]).startsWith(pattern.slice(0, -1)) : data["name"] === pattern;
   if (kind === "event.created" && names !== undefined && !names.some(isNamed)) return false;
-  const wanted = ["run_id", "flow_id", "project", "tags"].filter((name) => query.has(name));
+  const wanted = ["run_id", "flow_id", "project", "tags", "parameters.odd"].filter((name) => query.has(name));
   if (wanted.length === 0) return true;
   const runId = kind === "run.updated" ? data["id"] : data["run_id"];
   const run = whole.get(`run.updated ${runId}`);
@@ -127,6 +133,7 @@ function belongs(query: URLSearchParams, key: string, data: Data, whole: Readonl
   return (
     (!query.has("run_id") || Number(query.get("run_id")) === runId) &&
     (!query.has("flow_id") || Number(query.get("flow_id")) === run["flow_id"]) &&
+    (!query.has("parameters.odd") || query.get("parameters.odd") === isOdd(Number(runId))) &&
     (!query.has("project") || query.get("project") === projectOf(Number(run["flow_id"]))) &&
     (query.get("tags")?.split(",") ?? []).every((tag) => tags.includes(tag))
   );

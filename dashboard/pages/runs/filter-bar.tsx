@@ -18,20 +18,28 @@ const TYPING_MS = 150;
 /** The server's limit. */
 const SEARCH_LENGTH_MAX = 200;
 
-/** The meaning of the search words: "#12" is a run, "tag:x" a tag, a flow's name that flow; other words are searched for. */
+const PARAMETER = /(?<!\S)[^\s=:"\\]+=\S+/g;
+
+/** The meaning of the search words: "#12" is a run, "tag:x" a tag, "customer=7" a value of a parameter, a flow's name that flow; other words are searched for. */
 function searched(text: string, flows: readonly FlowSummary[]): ParamChanges | number {
   const number = /^#(\d+)$/.exec(text.trim().replaceAll(" ", ""))?.[1];
   if (number !== undefined) return Number(number);
   const tags = [...text.matchAll(/\btag:(\S+)/g)].map((match) => match[1]).join(",");
-  const words = text.replaceAll(/\btag:\S*/g, "").trim();
+  const parameters = [...text.matchAll(PARAMETER)].map((match) => match[0]).join(" ");
+  const words = text
+    .replaceAll(/\btag:\S*/g, "")
+    .replaceAll(PARAMETER, "")
+    .trim();
   const flow = flows.find(({ project, name }) => words === name || words.replaceAll(" ", "") === `${project}/${name}`);
-  if (flow === undefined) return { q: words, tag: tags, flow: null, project: null };
-  return { q: null, tag: tags, flow: flow.name, project: words.includes("/") ? flow.project : null };
+  if (flow === undefined) return { q: words, tag: tags, parameters, flow: null, project: null };
+  return { q: null, tag: tags, parameters, flow: flow.name, project: words.includes("/") ? flow.project : null };
 }
 
-function textOf({ search, tags, flow, project }: RunFilters): string {
+function textOf({ search, tags, parameters, flow, project }: RunFilters): string {
   const flowText = flow === "" ? "" : project === "" ? flow : `${project}/${flow}`;
-  return [...tags.split(",").flatMap((tag) => (tag === "" ? [] : [`tag:${tag}`])), flowText, search].filter(Boolean).join(" ");
+  return [...tags.split(",").flatMap((tag) => (tag === "" ? [] : [`tag:${tag}`])), parameters, flowText, search]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function Search({ flows }: { flows: readonly FlowSummary[] }): JSX.Element {
@@ -54,7 +62,7 @@ function Search({ flows }: { flows: readonly FlowSummary[] }): JSX.Element {
         type="text"
         list="flow-names"
         maxLength={SEARCH_LENGTH_MAX}
-        placeholder="Flow, tag, message, parameter or #id"
+        placeholder="Flow, tag, message, customer=7 or #id"
         value={text}
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {

@@ -25,6 +25,8 @@ export interface RunFilters {
   /** Words of the search. */
   search: string;
   tags: string;
+  /** Wanted values of parameters: name=value, separated by blanks. */
+  parameters: string;
   schedule_id: string;
   backfill_id: string;
   range: string;
@@ -44,6 +46,7 @@ export function readRunFilters(): RunFilters {
     states: param("states"),
     search: param("q"),
     tags: param("tag"),
+    parameters: param("parameters"),
     schedule_id: param("schedule"),
     backfill_id: param("backfill"),
     range: param("range"),
@@ -61,8 +64,9 @@ function since(range: string): number | null {
 }
 
 function common(filters: RunFilters): QueryValues {
-  const { range, ended, ended_from, ended_to, sort: _sort, state_name: _name, states: _states, ...plain } = filters;
-  return { ...plain, start_after: since(range), ended_after: since(ended) ?? ended_from, ended_before: ended_to };
+  const { range, ended, ended_from, ended_to, parameters, sort: _sort, state_name: _name, states: _states, ...plain } = filters;
+  const wanted = Object.fromEntries(wantedParameters(parameters).map(([name, value]) => [`parameters.${name}`, value]));
+  return { ...plain, ...wanted, start_after: since(range), ended_after: since(ended) ?? ended_from, ended_before: ended_to };
 }
 
 /** The address of a page of runs. */
@@ -101,6 +105,22 @@ function finds(search: string, { name, project, flow_name, tags, state, paramete
     .every((word) => found.includes(word));
 }
 
+/** The entries of a filter by parameters. */
+function wantedParameters(text: string): [name: string, value: string][] {
+  return text.split(" ").flatMap((word) => {
+    const at = word.indexOf("=");
+    return at < 1 ? [] : [[word.slice(0, at), word.slice(at + 1)]];
+  });
+}
+
+/** As the server does: a value is the text, or the JSON that the text spells. */
+function hasParameters({ parameters }: Run, wanted: string): boolean {
+  return wantedParameters(wanted).every(([name, value]) => {
+    const found = Object.hasOwn(parameters ?? {}, name) ? parameters?.[name] : undefined;
+    return found === value || (found !== undefined && typeof found !== "string" && JSON.stringify(found) === value);
+  });
+}
+
 /** True if a run of the stream belongs in the list. */
 export function runFits(run: Run, filters: RunFilters): boolean {
   const is = (wanted: string, value: string | number | null | undefined) => wanted === "" || wanted === String(value ?? "");
@@ -114,6 +134,7 @@ export function runFits(run: Run, filters: RunFilters): boolean {
     is(filters.state_name, run.state.name) &&
     (filters.states === "" || filters.states.split(",").includes(run.state.type)) &&
     finds(filters.search, run) &&
+    hasParameters(run, filters.parameters) &&
     filters.tags.split(",").every((tag) => tag === "" || run.tags?.includes(tag) === true) &&
     is(filters.schedule_id, run.schedule_id) &&
     is(filters.backfill_id, run.backfill_id) &&

@@ -10,7 +10,7 @@ import { RecordedExchange } from "../../support/recorded-exchange.ts";
 import { framesOf } from "../../support/stream-frames.ts";
 
 const WINDOW_US = 60_000;
-const NONE: MessageSubject = { run: null, flow: null, project: null, tags: [], name: null };
+const NONE: MessageSubject = { run: null, flow: null, project: null, tags: [], name: null, hasParameters: () => false };
 
 function setup() {
   const time = new ManualTime();
@@ -23,7 +23,15 @@ function setup() {
     },
     (kind, id) => {
       asked.push(`${kind} ${id}`);
-      return { ...NONE, run: Number(id), flow: Number(id) % 2, project: "p", tags: ["t"], name: "run.failed" };
+      return {
+        ...NONE,
+        run: Number(id),
+        flow: Number(id) % 2,
+        project: "p",
+        tags: ["t"],
+        name: "run.failed",
+        hasParameters: ({ n }) => n === String(id),
+      };
     },
   );
   const hub = new StreamHub(ring, { now: time.now, window: time.alarm(), keepAlive: time.alarm(), defer: (work) => work() });
@@ -93,6 +101,24 @@ t.test("deletions pass where what was deleted cannot be known", async (t) => {
     ),
     [["run.updated"], [], ["run.updated", "schedule.updated"], [], ["run.updated"]],
   );
+});
+
+t.test("a filter by parameters passes what belongs to such a run; equal ones are one filter", async (t) => {
+  const { commit, connect } = setup();
+  const client = connect("parameters.n=7");
+  commit(["run.updated", 7], ["run.updated", 8], ["task_run.updated", 7], ["schedule.deleted", 7]);
+  t.same(
+    seen(client)
+      .slice(1)
+      .map(([event]) => event),
+    ["run.updated", "task_run.updated"],
+  );
+  const key = (query: string) => {
+    const start = streamStart(query, "");
+    return start.ok ? start.filter?.key : start.refusal.message;
+  };
+  t.equal(key("parameters.a=1&parameters.b=2"), key("parameters.b=2&parameters.a=1"));
+  t.not(key("parameters.a=1"), key("parameters.a=2"));
 });
 
 t.test("a filter by name concerns events only", async (t) => {

@@ -51,6 +51,18 @@ t.test("int64 values: the whole range passes, beyond it is 400", async (t) => {
   t.equal(refusal(RunsQuery, `flow_id=${"9".repeat(5_000)}`).status, 400);
 });
 
+t.test("values by name: a field each, at most eight, of names that a path can hold", async (t) => {
+  const parameters = (text: string) => accepted(RunsQuery, text)["parameters"];
+  t.same(parameters("parameters.a=1&parameters.b.c=x%20y&parameters=ignored"), { a: "1", "b.c": "x y" });
+  t.equal(parameters("flow=a"), undefined);
+  t.match(refusal(RunsQuery, "parameters.a=1&parameters.a=2"), { status: 400, message: /parameters\.a/ });
+  for (const name of ["", '"', "%5C"])
+    t.match(refusal(RunsQuery, `parameters.${name}=1`), { status: 400, message: /a name without/ });
+  t.equal(refusal(RunsQuery, `parameters.a=${"x".repeat(201)}`).status, 400);
+  const many = Array.from({ length: 9 }, (_, index) => `parameters.p${index}=1`).join("&");
+  t.match(refusal(RunsQuery, many), { status: 400, message: /at most 8/ });
+});
+
 t.test("booleans are true or false only", async (t) => {
   t.equal(accepted(EventsQuery, "ascending=true")["ascending"], true);
   for (const text of ["1", "True", "", "yes"]) t.equal(refusal(EventsQuery, `ascending=${text}`).status, 400, text);

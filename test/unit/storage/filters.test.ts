@@ -1,7 +1,10 @@
 /** Filters of lists with extreme values. */
 import t from "tap";
+import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import type { RunsQuery } from "#protocol/records/run";
 import type { Primitive } from "#protocol/wire/feed";
+import { hasParameters } from "#storage/queries/parameter-filter";
+import { runCounts } from "#storage/queries/run-counts";
 import { runsPage } from "#storage/queries/runs-page";
 import { taskRunsPage } from "#storage/queries/task-runs-page";
 import { openStore, putFlow, putRun, putTaskRun, type RunSpec, request, type Store } from "../../support/storage-rows.ts";
@@ -44,6 +47,52 @@ t.test("a NUL in a part of a name is a character like any other", async (t) => {
   t.same(found(store, { search: "\0" }), [2]);
   const tasks = JSON.parse(taskRunsPage(store.statements, { query: { name: "\0", limit: 5 } }).text) as { items: unknown[] };
   t.same(tasks.items, []);
+});
+
+t.test("runs are found by the values of parameters, spelled as text or as JSON", async (t) => {
+  const store = filled([
+    { parameters: { customer: 7, region: "north" } },
+    { parameters: { customer: "7", deep: { a: [1] } } },
+    { parameters: { customer: 70, region: "7", on: true, "a.b": null, 0: "zero" } },
+    { parameters: { customer: 7, long: "x".repeat(SEARCHED_PARAMETERS_BYTES_MAX) } },
+  ]);
+  for (const [parameters, expected] of [
+    [{ customer: "7" }, [2, 1]],
+    [{ customer: "7.0" }, [1]],
+    [{ customer: '"7"' }, [2]],
+    [{ customer: 7, region: "north" }, [1]],
+    [{ on: "true" }, [3]],
+    [{ "a.b": "null" }, [3]],
+    [{ 0: "zero" }, [3]],
+    [{ deep: '{"a":[1]}' }, [2]],
+    [{ customer: "7'; DROP TABLE runs" }, []],
+    [{ $: "7" }, []],
+  ] as const) {
+    t.same(found(store, { parameters }), expected, JSON.stringify(parameters));
+    const counted = JSON.parse(runCounts(store.statements, { parameters })) as { total: number };
+    t.equal(counted.total, expected.length);
+    for (const run of [1, 2, 3, 4])
+      t.equal(hasParameters(store.statements, run, parameters), (expected as readonly number[]).includes(run));
+  }
+});
+
+t.test("a page that is filtered by parameters looks through a bounded number of runs and leads on", async (t) => {
+  const store = filled(Array.from({ length: 30 }, (_, index) => ({ parameters: { n: index } })));
+  const page = (cursor?: number) => {
+    const query = {
+      sort: "created_desc",
+      limit: 50,
+      parameters: { n: "3" },
+      ...(cursor === undefined ? {} : { cursor }),
+    } as const;
+    const { text } = runsPage(store.statements, { query }, { searchedMax: 10 });
+    return JSON.parse(text) as { items: { id: number }[]; next_cursor: number | null };
+  };
+  const first = page();
+  t.same(first.items, []);
+  t.equal(first.next_cursor, 21);
+  const last = page(page(first.next_cursor ?? 0).next_cursor ?? 0);
+  t.match(last, { items: [{ id: 4 }], next_cursor: null });
 });
 
 t.test("a search has as many words as its length allows", async (t) => {
