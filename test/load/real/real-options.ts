@@ -52,13 +52,13 @@ The compiled package serves flows with its own engines, as a user starts it (npm
 first creation to the last end.
 
   --workloads LIST      of ${WORKLOADS.join(", ")} (all): nothing; 3 tasks with a log line each; a wait; a computation;
-                        one run that calls the empty flow many times
+                        nothing, many times; one run that calls this flow as many times
   --runs N              runs of the workloads empty and tasks (${REAL_DEFAULTS.shortRuns})
   --waiting-runs N      runs of the workload waiting (${REAL_DEFAULTS.waitingRuns})
   --wait-seconds N      what each of them waits (${REAL_DEFAULTS.waitSeconds})
   --computing-runs N    runs of the workload computing (${REAL_DEFAULTS.computingRuns})
   --compute-seconds N   what each of them computes (${REAL_DEFAULTS.computeSeconds})
-  --children N          calls of the one run of the workload children (${REAL_DEFAULTS.children})
+  --children N          runs of the workload called, and calls of the one run of the workload children (${REAL_DEFAULTS.children})
   --rounds N            repeats of every workload; medians are shown (${REAL_DEFAULTS.rounds})
   --creators N          clients that create runs (${REAL_DEFAULTS.creators})
   --batch-size N        runs that a client creates with one request (${REAL_DEFAULTS.batch})

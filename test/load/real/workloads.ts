@@ -1,6 +1,6 @@
 /** The workloads of `npm run load -- --real`: flows of the folder `flows`, executed by the engines of `serve`. */
 
-export const WORKLOADS = ["empty", "tasks", "waiting", "computing", "children"] as const;
+export const WORKLOADS = ["empty", "tasks", "waiting", "computing", "called", "children"] as const;
 export type WorkloadName = (typeof WORKLOADS)[number];
 
 export interface Workload {
@@ -18,7 +18,7 @@ export interface WorkloadSizes {
   waitSeconds: number;
   computingRuns: number;
   computeSeconds: number;
-  /** Children of the one run of the workload `children`. */
+  /** Runs of the workload `called`, and children of the one run of the workload `children`. */
   children: number;
 }
 
@@ -31,6 +31,8 @@ export function workloadOf(name: WorkloadName, sizes: WorkloadSizes): Workload {
       return { runs: sizes.waitingRuns, parameters: { seconds: sizes.waitSeconds }, atLeast: sizes.waitSeconds };
     case "computing":
       return { runs: sizes.computingRuns, parameters: { seconds: sizes.computeSeconds }, atLeast: sizes.computeSeconds };
+    case "called":
+      return { runs: sizes.children, parameters: {}, atLeast: 0 };
     case "children":
       return { runs: 1, parameters: { count: sizes.children }, atLeast: 0 };
   }
