@@ -77,7 +77,7 @@ function nextWithZone(schedule: ScheduleRow): string {
 
 function codeOf({ live, error, schedule_error }: FlowSummary): string {
   if (error !== null) return printable(error);
-  const standing = live ? "served" : "registered by a client";
+  const standing = live ? "served" : "not served";
   return schedule_error === null ? standing : `${standing}; ${printable(schedule_error)}`;
 }
 

@@ -3,7 +3,7 @@
 import type { Expectation, Millrace, RuleAction, RuleFiring, RuleRow, RuleTest } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "../connection.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { dateTime } from "../terminal/format.ts";
+import { counted, dateTime } from "../terminal/format.ts";
 import { renderTable } from "../terminal/table.ts";
 import { printable, Terminal } from "../terminal/terminal.ts";
 import { show, type ViewOptions } from "../terminal/view.ts";
@@ -94,7 +94,7 @@ function renderDetails({ rule, firings, expectations }: RuleDetails, terminal: T
     `When  ${printable(whenText(rule))}`,
     ...(rule.do ?? []).map((action) => `Does  ${printable(JSON.stringify(said(action)))}`),
     `Once  ${rule.once}, at most ${rule.max_per_minute} a minute, rest of ${rule.cooldown_seconds} s`,
-    `Fired ${rule.fire_count} times`,
+    `Fired ${counted(rule.fire_count, "time")}`,
   ];
   for (const { run_id, timestamp, outcomes } of firings.slice(0, FIRINGS_SHOWN)) {
     const run = run_id == null ? "" : `  run ${run_id}`;

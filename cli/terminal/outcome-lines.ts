@@ -30,8 +30,8 @@ export function tracebackLines(state: State, terminal: Terminal): string[] {
   const same = lines.findIndex((line, index) => line !== shown[index]);
   const rest = same === -1 ? [] : lines.slice(same);
   // The last line of a message with fields goes on with their opening brace.
-  const last = same > 0 && same === shown.length - 1 ? shown[same] : undefined;
-  if (last !== undefined && rest[0]?.startsWith(`${last} {`)) rest[0] = "{";
+  const last = same === shown.length - 1 ? shown[same] : undefined;
+  if (last && rest[0]?.startsWith(`${last} {`)) rest[0] = "{";
   return rest.filter((line) => line !== "").map((line) => terminal.paint("dim", line));
 }
 

@@ -3,6 +3,9 @@ import { readSpec } from "#actors/scheduler/recurrence/spec";
 import { ScheduleDecl } from "#protocol/records/schedule";
 import { validate } from "#protocol/values/validate";
 
+/** The zone and anchor that the server fills in are always valid. */
+export const DEFAULTS = { timezone: "UTC", anchorUs: 0 } as const;
+
 /** One text per invalid schedule. */
 export function scheduleProblems(declared: readonly unknown[]): string[] {
   const keys = new Set<string>();
@@ -18,7 +21,6 @@ function errorOf(entry: unknown, index: number, keys: Set<string>): string | nul
   const key = checked.value.key ?? `code-${index}`;
   if (keys.has(key)) return `the key "${key}" is used twice`;
   keys.add(key);
-  // The zone and anchor that the server fills in are always valid.
-  const read = readSpec(checked.value, { timezone: "UTC", anchorUs: 0 });
+  const read = readSpec(checked.value, DEFAULTS);
   return read.ok ? null : read.error;
 }

@@ -234,6 +234,12 @@ class Findings {
     if (schedules.length === 0) return;
     const { scheduleProblems } = await import("./declared-schedules.ts");
     const unusable = scheduleProblems(schedules);
+    if (schedules.some((declared) => "parameters" in declared)) {
+      // Loaded on demand, with the code of templates.
+      const { parameterProblems } = await import("./declared-parameters.ts");
+      const { flow: name, project, parameter_schema } = flow;
+      unusable.push(...parameterProblems({ name, project, parameter_schema }, schedules));
+    }
     this.discovery.schedules.set(flow, schedules.length - unusable.length);
     for (const problem of unusable) this.#problem(flow.module, "part", `${name}: ${problem}`);
   }

@@ -39,8 +39,12 @@ t.test("each template of init passes its own test, the compiler and check, and i
 
 t.test("check names what a server would refuse, and its exit code is for a pipeline", async (t) => {
   const folder = t.testdir({
-    "broken.ts":
-      'import { flow } from "millrace";\nexport const a = flow("a", { schedules: [{ wire: { kind: "cron", cron: "61 * * * *" } }] }, () => 1);\n',
+    "broken.ts": `import { cron, flow, Type } from "millrace";
+export const a = flow("a", { schedules: [{ wire: { kind: "cron", cron: "61 * * * *" } }] }, () => 1);
+const parameters = Type.Object({ rows: Type.Integer(), day: Type.String() });
+const [good, wrong] = [{ rows: 3, day: "{{ fire.date }}" }, { rows: "many", day: "{{ fire.date }}" }];
+export const b = flow("b", { parameters, schedules: [cron("@daily", { parameters: good }), cron("@hourly", { parameters: wrong })] }, () => 1);
+`,
     "millrace.toml": '[server]\nprot = 1\n[jobs.bad]\nrun = "true"\ntimeout = "soon"\n',
   });
   const { code, out } = await millrace("check", folder);
@@ -48,6 +52,8 @@ t.test("check names what a server would refuse, and its exit code is for a pipel
   t.match(out, /unknown key prot in \[server\]/);
   t.match(out, /millrace\.toml +Error: line 5: \[jobs\.bad\] timeout must be a number of seconds/);
   t.match(out, /broken\.ts +flow ".*\/a": schedule 0: .*minute/);
+  t.match(out, /broken\.ts +flow ".*\/b": schedule 1: parameter "rows": expected integer/);
+  t.notMatch(out, /"b": schedule 0/, "parameters that fit, as templates too");
   writeFileSync(join(folder, "millrace.toml"), "[server]\nport = true\n");
   t.match(await millrace("check", folder), { code: 1, out: /\[server\] port must be a whole number/ });
   writeFileSync(join(folder, "millrace.toml"), "[server]\nprot = 1\n");

@@ -21,7 +21,10 @@ import { findZone } from "../recurrence/zone.ts";
 
 export type FireParameters = { ok: true; text: string } | { ok: false; error: string };
 
-type Source = Pick<Schedule, "flow" | "spec" | "parameters" | "code_key">;
+/** What a fire uses of its flow. */
+export type FlowOfFire = Pick<Flow, "name" | "project" | "parameter_schema">;
+
+type Source = Pick<Schedule, "spec" | "parameters" | "code_key"> & { flow: FlowOfFire };
 
 /** The parameters of the run of a fire, as canonical JSON text; or why there are none. */
 export function fireParameters({ flow, spec, parameters, code_key }: Source, fire: number): FireParameters {
@@ -44,7 +47,7 @@ export function fireParameters({ flow, spec, parameters, code_key }: Source, fir
 /** Why the parameters of a new or changed schedule cannot be used, as far as its next fire shows; null if they can. */
 export function parametersError(
   { nowUs }: { nowUs: number },
-  flow: Flow,
+  flow: FlowOfFire,
   { spec, fires }: ReadySpec,
   parameters: JsonMap | null,
   code_key: string | null,

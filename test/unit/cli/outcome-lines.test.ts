@@ -76,6 +76,9 @@ t.test("a traceback stands under the message without repeating it", async (t) =>
   const fields = "CommandError: it ended with code 2:\nno such file {\n  code: 2\n}";
   const message = "CommandError: it ended with code 2:\nno such file";
   t.same(tracebackLines(state("Failed", message, { traceback: fields }), pipe), ["{", "  code: 2", "}"], "fields of an error");
+  const short = "CommandError: it ended with code 2";
+  t.same(tracebackLines(state("Failed", short, { traceback: `${short} {\n  code: 2\n}` }), pipe), ["{", "  code: 2", "}"]);
+  t.same(tracebackLines(state("Failed", null, { traceback: "{\n  code: 2\n}" }), pipe), ["{", "  code: 2", "}"]);
   t.same(tracebackLines(state("Failed", "crash limit reached: Error: no 77", { traceback }), pipe), traceback.split("\n"));
   t.same(tracebackLines(state("Failed", "Error: no 77"), pipe), []);
   t.same(tracebackLines(state("Completed", null, { traceback }), pipe), []);
