@@ -6,7 +6,7 @@ import type { ReportItem, StepReported } from "../execution/report-item.ts";
 import type { DurableServices } from "./durable-services.ts";
 import { belongingTo, type CallIdentity } from "./identity.ts";
 import type { ReplayOrder } from "./replay-order.ts";
-import { readResultFile, writeResultFile } from "./result-files.ts";
+import { type ResultFile, readResultFile, writeResultFile } from "./result-files.ts";
 import { decodeValue, encodeValue, NotStorableError } from "./values.ts";
 
 /** How a stored step ended. `taskRun` did the work, in the run `runId`. */
@@ -181,12 +181,23 @@ export class StoredSteps {
     return belongingTo(identity, "failed", String(lineageId), String(attempt));
   }
 
-  async #textOf({ identity, value, file }: Step): Promise<string> {
+  async #textOf({ identity, name, value, file }: Step): Promise<string> {
     if (value != null) return value;
-    if (file != null) return await readResultFile(this.#port.home, file);
+    if (file != null) return await this.#fileOf(name, file);
     const whole = await this.#port.services.step(identity);
     if (whole.value == null) throw new Error(`the server has no result of step ${identity}`);
     return whole.value;
+  }
+
+  /** @throws Error that names the file and says where it should be */
+  async #fileOf(name: string, file: ResultFile): Promise<string> {
+    try {
+      return await readResultFile(this.#port.home, file);
+    } catch (cause) {
+      const detail = cause instanceof Error ? cause.message : String(cause);
+      const where = "a result this large is a file in the home of the server that stored it, so the engine needs the same home";
+      throw new Error(`the stored result of step "${name}" (${file.bytes} bytes) cannot be read: ${detail}; ${where}`, { cause });
+    }
   }
 
   /** A call that is not stored, beside stored calls of its place that are not asked for: the flow or its parameters differ. */

@@ -1,5 +1,5 @@
 /** Durable flows in real engines. */
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { serveFlows } from "../support/flow-server.ts";
@@ -85,6 +85,45 @@ t.test("durable runs in engines", { timeout: 240_000 }, async (t) => {
     t.equal((await client.waitFor(whole.id)).run.state.name, "Failed", "nothing is known of the first run");
     t.same(effectsIn(folder), ["marked", "marked"]);
   });
+
+  await t.test("a retry from a task within a task that completed finds the result of the outer task", async (t) => {
+    const folder = folderOf(t);
+    const { id } = await start("nesting", { folder });
+    t.equal((await client.waitFor(id)).run.state.name, "Failed");
+    const keys = (await client.runs.tasks(id)).map(({ dynamic_key }) => dynamic_key);
+    t.same(keys, ["outer-0", "inner-0"]);
+    t.same(effectsIn(folder), ["inner", "outer"]);
+    writeFileSync(`${folder}/go`, "");
+    const [again, whole] = [await client.runs.retry(id, { from: "inner-0" }), await client.runs.retry(id, { from: "outer-0" })];
+    t.equal((await client.waitFor(again.id)).result, 70_000);
+    t.same(
+      (await client.runs.tasks(again.id)).map(({ name, state }) => `${name} ${state.name}`),
+      ["outer Cached"],
+    );
+    t.equal((await client.waitFor(whole.id)).result, 70_000);
+    t.same(effectsIn(folder), ["inner", "outer", "inner", "outer"], "a retry from the outer task calls both");
+  });
+
+  await t.test(
+    "a large result whose file is missing fails the task with the path, and a retry with the file goes on",
+    async (t) => {
+      const folder = folderOf(t);
+      const { id } = await start("nesting", { folder });
+      t.equal((await client.waitFor(id)).run.state.name, "Failed");
+      writeFileSync(`${folder}/go`, "");
+      const stored = await client.runs.steps(id).first(10);
+      const path = `${home}/results/steps/${stored.find(({ name }) => name === "outer")?.file?.sha256}`;
+      renameSync(path, `${path}.away`);
+      const without = await client.runs.retry(id);
+      const { message } = (await client.waitFor(without.id)).run.state;
+      t.match(message, /the stored result of step "outer" \(70002 bytes\) cannot be read: ENOENT/);
+      t.match(message, path);
+      renameSync(`${path}.away`, path);
+      const again = await client.runs.retry(without.id);
+      t.equal((await client.waitFor(again.id)).result, 70_000);
+      t.same(effectsIn(folder), ["inner", "outer"], "no task was called again");
+    },
+  );
 
   await t.test("an answer resumes the run where it was", async (t) => {
     const folder = folderOf(t);

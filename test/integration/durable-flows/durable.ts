@@ -1,5 +1,5 @@
 /** Durable flows; what they do outside is a line in a file of the folder that a run names. */
-import { appendFile } from "node:fs/promises";
+import { access, appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { callback, child, childMap, flow, run, sleep, step, Type, task, WaitTimeout, waitForEvent, waitForInput } from "millrace";
 
@@ -45,6 +45,22 @@ export const failing = flow("failing", { durable: true, parameters: folder }, as
     if (run.id === first) throw new Error("the first run fails");
   });
   return "later";
+});
+
+const inner = task("inner", async (path: string) => {
+  await appendFile(join(path, "effects"), "inner\n");
+});
+const outer = task("outer", async (path: string) => {
+  await inner(path);
+  await appendFile(join(path, "effects"), "outer\n");
+  return "x".repeat(70_000);
+});
+
+/** Fails as long as the folder has no file "go". */
+export const nesting = flow("nesting", { durable: true, parameters: folder }, async ({ folder: path }) => {
+  const { length } = await outer(path);
+  await access(join(path, "go"));
+  return length;
 });
 
 export const asking = flow("asking", { durable: true, parameters: folder }, async ({ folder: path }) => {
