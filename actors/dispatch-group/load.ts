@@ -164,7 +164,12 @@ function loadLeases(state: LiveState, stored: LoadedStore): void {
 }
 
 /** Puts runs into queue and deadlines and registers engines; decisions of this step are sent with `turn`. */
-export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "reruns">, ports: GroupPorts, out: Outbox): Turn {
+export function resume(
+  state: LiveState,
+  stored: Pick<LoadedStore, "engines" | "reruns" | "newest_event_us">,
+  ports: GroupPorts,
+  out: Outbox,
+): Turn {
   const turn = new Turn(state, ports.nowUs(), ports.ids, out, ports.nextTurn());
   // In the read-only state, decisions are dropped, and this live state is replaced later.
   if (!ports.readOnly) state.clock.look(turn);
@@ -181,7 +186,7 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
     engine.stored = true;
     addEngine(turn, engine);
   }
-  for (const run of [...state.runs.values()]) place(turn, run);
+  for (const run of [...state.runs.values()]) place(turn, run, stored.newest_event_us);
   // A rerun further away than the longest delay was set before the clock was set back.
   const longestUs = state.settings.rerunDelaySeconds[1] * 1e6;
   for (const { run_id, due } of stored.reruns) {
@@ -195,7 +200,8 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
   return turn;
 }
 
-function place(turn: Turn, run: Run): void {
+/** `storedUs`: the newest event of the store. */
+function place(turn: Turn, run: Run, storedUs: number | null): void {
   const { state } = turn;
   // The clock may have been set back. Without a server, an engine could not acknowledge its run, so its wait starts now; nor
   // could one list its runs, and an exchange from before the restart may still arrive.
@@ -208,12 +214,23 @@ function place(turn: Turn, run: Run): void {
   }
   const { type } = run.state;
   const { timeoutSeconds } = run.flow.options;
-  if (type === "Scheduled" && !run.assigned) enqueue(turn, run);
+  if (type === "Scheduled" && !run.assigned) {
+    enqueue(turn, run);
+    noteRestart(turn, run, storedUs);
+  }
   if (type === "Running" && timeoutSeconds !== null) {
     const ranUs = run.durable?.ranUs ?? 0;
     armTimeout(turn, run, timeoutSeconds, ranUs + turn.trustedUs - run.movedUs);
   }
   if (type === "Cancelling") armCancel(turn, run);
+}
+
+/** Notes that a run waited before this start, if it was due then; runs in the line of a backfill share what they wait for. */
+function noteRestart({ nowUs }: Turn, run: Run, storedUs: number | null): void {
+  const { waiting, scheduled_time, created_at } = run;
+  if (waiting === null || storedUs === null || run.place === "behind" || run.place === "future") return;
+  const beforeUs = Math.max(storedUs, scheduled_time ?? 0, created_at);
+  if (beforeUs < nowUs) run.waiting = { ...waiting, beforeUs };
 }
 
 function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = (text) => text): Run {

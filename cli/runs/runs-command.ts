@@ -3,6 +3,7 @@ import { type CommandSpec, WATCH } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import type { ViewOptions } from "../terminal/view.ts";
 import type { CancelOptions, RemoveOptions, RetryOptions } from "./run-actions.ts";
+import type { ExplainOptions } from "./run-explanation.ts";
 import type { InputOptions } from "./run-input.ts";
 import type { LogOptions } from "./run-logs.ts";
 import type { RunListOptions } from "./runs.ts";
@@ -48,6 +49,17 @@ const TIMING: CommandSpec = {
   options: [WATCH],
   async run([id = ""], options: ViewOptions) {
     return await (await import("./run-timing.ts")).showTiming(id, options);
+  },
+};
+
+const EXPLAIN: CommandSpec = {
+  name: "explain",
+  description: "why a run waits, and what it waited for before",
+  connects: true,
+  arguments: [ID],
+  options: [{ flags: "--at <time>", description: "only what it waited for then, such as 2026-01-31T06:00:00Z" }],
+  async run([id = ""], options: ExplainOptions) {
+    return await (await import("./run-explanation.ts")).explainRun(id, options);
   },
 };
 
@@ -151,5 +163,5 @@ const RM: CommandSpec = {
 export const RUNS: CommandSpec = {
   name: "runs",
   description: "look at runs, stop them, answer them, run them again",
-  commands: [LS, SHOW, TIMING, LOGS, RETRY, CANCEL, PAUSE, RESUME, WAKE, INPUT, RM],
+  commands: [LS, SHOW, TIMING, EXPLAIN, LOGS, RETRY, CANCEL, PAUSE, RESUME, WAKE, INPUT, RM],
 };

@@ -10,6 +10,7 @@ import { dateTime } from "../terminal/format.ts";
 import { showResult } from "../terminal/show-result.ts";
 import { renderTable } from "../terminal/table.ts";
 import { printable, Terminal } from "../terminal/terminal.ts";
+import { timeOf } from "../terminal/value.ts";
 import { show, type ViewOptions } from "../terminal/view.ts";
 
 export interface ScheduleListOptions extends ViewOptions {
@@ -158,7 +159,7 @@ export async function skipFires(id: string, fires: readonly string[], options: S
   const client = connect(options);
   const schedule = positive("id", id);
   if (options.undo !== undefined) return await undoSkip(client, schedule, options.undo, options);
-  const asked = options.next === undefined ? { fires: fires.map(fireOf) } : { next: positive("--next", options.next) };
+  const asked = options.next === undefined ? { fires: fires.map(timeOf) } : { next: positive("--next", options.next) };
   const answer = await client.schedules.skip(schedule, asked);
   const known = (await client.flows.list()).flatMap(({ schedules }) => schedules).find((row) => row.id === schedule);
   const times = answer.skipped.map((fire) => fireText(fire, known?.schedule.timezone)).join(", ");
@@ -167,13 +168,6 @@ export async function skipFires(id: string, fires: readonly string[], options: S
 }
 
 async function undoSkip(client: Millrace, schedule: number, fire: string, options: ConnectionOptions): Promise<number> {
-  const row = await client.schedules.undoSkip(schedule, fireOf(fire));
+  const row = await client.schedules.undoSkip(schedule, timeOf(fire));
   return showResult(options, row, nextSentence(row));
-}
-
-function fireOf(text: string): number {
-  if (/^\d{10,}$/.test(text)) return Number(text);
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new CommandError(`"${text}" is not a time`, "Write 2026-01-31T06:00:00Z, or microseconds.");
-  return ms * 1000;
 }

@@ -12,6 +12,8 @@ export const STAGE_LOOKS: Readonly<Record<RunStage, StageLook>> = {
   not_due: { word: "not due", token: "scheduled" },
   held: { word: "held for its backfill", token: "scheduled" },
   waiting: { word: "waited", token: "scheduled" },
+  restart: { word: "waited for a restart of the server", token: "scheduled" },
+  capped: { word: "waited because of max_running", token: "late" },
   blocked: { word: "waited for a resource", token: "awaiting-resource" },
   queued: { word: "waited for an engine", token: "late" },
   handed_out: { word: "to hand it out", token: "pending" },

@@ -61,7 +61,10 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
     const { result = null, ...details } = run.state.details ?? {};
     return { run_id: id, ended, state: { ...run.state, details }, result, waits_for: reason?.text ?? null, logs };
   },
-  explain_run: async ({ ask }, { run_id: id }) => ({ explanation: await ask("explainRun", { id }) }),
+  explain_run: async ({ ask }, { run_id: id }) => {
+    const explanation = (await ask("explainRun", { id })) as RunExplanation;
+    return { explanation: { ...explanation, waited: await ask("listPastWaits", { id }) } };
+  },
   run_logs: async ({ ask }, { run_id: id, min_level: level, search, tail, limit, cursor: after }) =>
     logsOfRun(ask, id, { level, search, tail, limit, after }),
   search_logs: async ({ ask }, { search: q, flow, project, run_id, min_level: level, limit, cursor: after }) => {

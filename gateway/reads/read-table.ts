@@ -66,6 +66,7 @@ export const READS: Readonly<Record<string, Read>> = {
   countRuns: read("run_counts", (_id, query: QueryArguments["run_counts"]["query"]) => ({ query }), never),
   listRunTasks: read("run_tasks", ofOwner, never, runMissing),
   getRunTiming: read("run_timing", (id, _query, { now_us }) => ({ id, now_us }), always, runMissing),
+  listPastWaits: read("run_waited", (id, { at = null }: { at?: number | null }) => ({ id, at }), always, runMissing),
   getRunGraph: read("run_graph", (id) => ({ id }), never, runMissing),
   getRunInput: read("run_input", (id) => ({ id }), always, runMissing),
   listRunArtifacts: read("run_artifacts", ofOwner, never, runMissing),

@@ -2,6 +2,7 @@
 import Type, { type Static } from "typebox";
 import { about, Count, Double, Id, Int64, nullable, sent, Timestamp } from "../values/scalar.ts";
 import { StateSchema } from "./state-schema.ts";
+import { RunStageName } from "./timing.ts";
 
 /** Why a Scheduled run has not been handed out. */
 export const WAIT_CODES = [
@@ -105,6 +106,28 @@ export const Queue = Type.Object(
   { title: "Queue" },
 );
 export type Queue = Static<typeof Queue>;
+
+/** A wait of a run that is over. */
+export const PastWait = Type.Object(
+  {
+    stage: RunStageName,
+    from: Timestamp,
+    to: about("Equal to `from` for a run that its overlap policy ended", Timestamp),
+    text: about("One sentence for people", Type.String()),
+    object: nullable(Type.String({ description: "What a blocked run waited for" })),
+    holders: Type.Array(Type.Object({ run_id: Int64, run_name: Type.String() }), {
+      description: "Runs that held it when the wait began, at most 3",
+    }),
+  },
+  { title: "PastWait" },
+);
+export type PastWait = Static<typeof PastWait>;
+
+/** A moment to explain. */
+export const WaitedQuery = Type.Object({
+  at: Type.Optional(about("Only what the run waited for at this moment: microseconds since the Unix epoch", Timestamp)),
+});
+export type WaitedQuery = Static<typeof WaitedQuery>;
 
 /** Why a run is in its state. `reason` is null once it has started or ended. */
 export const RunExplanation = sent(

@@ -8,7 +8,9 @@ export const RUN_STAGES = {
   not_due: "before its scheduled time, or its schedule has not decided yet",
   held: "its backfill is being checked or cancelled",
   waiting: "waits; for what was not recorded, because the core was restarted or the run still waits",
+  restart: "waits while the server, or its core, does not run for a part of the time",
   blocked: "waits for the resource in `object`",
+  capped: "waits because as many runs as `[server] max_running` allows are with their engines",
   queued: "waits for an engine",
   handed_out: "given to an engine, whose answer waits for the commit",
   starting: "on its way to the engine, and waiting there for its function to be called",
@@ -24,7 +26,7 @@ export const RUN_STAGES = {
 /** A stage of a run. */
 export type RunStage = keyof typeof RUN_STAGES;
 
-const stage = Type.Unsafe<RunStage>({
+export const RunStageName = Type.Unsafe<RunStage>({
   type: "string",
   enum: Object.keys(RUN_STAGES),
   description: Object.entries(RUN_STAGES)
@@ -35,7 +37,7 @@ const stage = Type.Unsafe<RunStage>({
 /** A stretch of the time of a run. */
 export const StageOfRun = Type.Object(
   {
-    stage,
+    stage: RunStageName,
     attempt: about("As in the run: crash reruns that led to it, plus their retries", Int32),
     from: Timestamp,
     to: nullable(about("Null for the stage that the run is in", Timestamp)),
@@ -80,7 +82,7 @@ export type RunTiming = Static<typeof RunTiming>;
 /** A stage in the newest runs of a flow. */
 export const StageOfFlow = Type.Object(
   {
-    stage,
+    stage: RunStageName,
     runs: about("Runs that passed this stage", Count),
     p50_us: about("Of all these runs; 0 for a run that did not pass the stage", Count),
     p95_us: Count,

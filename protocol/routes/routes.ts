@@ -23,7 +23,7 @@ import { FlowSummary, FlowsQuery } from "../records/flow.ts";
 import { RunGraph } from "../records/graph.ts";
 import { AcquireRequest, AcquireResponse, ReleaseRequest, ReleaseResponse } from "../records/lease.ts";
 import { LogSearchPage, LogSearchQuery, LogsPage, LogsQuery } from "../records/log.ts";
-import { Queue, RunExplanation } from "../records/queue.ts";
+import { Queue } from "../records/queue.ts";
 import {
   Expectation,
   ExpectationsQuery,
@@ -260,7 +260,6 @@ const RUNS: readonly Route[] = [
     { 201: Run, ...NotFound, 409: ErrorBody, ...Invalid },
     { body: RetryBody, body_required: false, idempotency_key: true },
   ),
-  row("GET /api/runs/{id}/explain", "explainRun", "Why a run waits", "ExplainRun", { 200: RunExplanation, ...NotFound }),
   row("GET /api/runs/{id}/input", "getRunInput", "Answers given to a paused run", "read", { 200: RunInput, ...NotFound }),
 ];
 

@@ -7,7 +7,7 @@ export type { Flow, FlowOptions, FlowSummary } from "#protocol/records/flow";
 export type { GraphEdge, GraphNode, RunGraph } from "#protocol/records/graph";
 export type { AcquireResponse } from "#protocol/records/lease";
 export type { FoundLog, Log, LogSearchPage } from "#protocol/records/log";
-export type { Queue, QueuedRun, RunExplanation } from "#protocol/records/queue";
+export type { PastWait, Queue, QueuedRun, RunExplanation } from "#protocol/records/queue";
 export type {
   Expectation,
   RuleAction,

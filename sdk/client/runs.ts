@@ -13,6 +13,7 @@ import type {
   FilterOf,
   Log,
   Loose,
+  PastWait,
   RefusedRun,
   Run,
   RunCounts,
@@ -160,6 +161,14 @@ export class Runs {
   /** Why the run waits, what it waits for, and its place in the queue. @throws MillraceError 404. */
   explain(id: number): Promise<RunExplanation> {
     return this.#http.get<RunExplanation>(`/api/runs/${id}/explain`);
+  }
+
+  /**
+   * What the run waited for, the earliest first: why it started late or was skipped, and which runs were in its way. `at`
+   * (microseconds) selects a moment. @throws MillraceError 404.
+   */
+  waited(id: number, query: { at?: number | undefined } = {}): Promise<PastWait[]> {
+    return this.#http.get<PastWait[]>(`/api/runs/${id}/waited`, query);
   }
 
   /** The stages of the run from its creation to its published end. @throws MillraceError 404. */

@@ -56,6 +56,8 @@ export interface LoadedStore {
   counts: CountRow[];
   /** Null before the first start. */
   clock: ClockRow | null;
+  /** When the newest event was received; null without events. */
+  newest_event_us: number | null;
   /** The next id to assign, by table; for "stream" the next stream number. */
   next_ids: Record<Counted, number>;
   /** Number of the last committed batch of each source. */
@@ -89,6 +91,7 @@ function readAll(statements: Statements): LoadedStore {
     open_backfills: readOpenBackfills(statements),
     counts: readCounts(statements),
     clock: records(statements, "put_clock", "clock", "")[0] ?? null,
+    newest_event_us: readNewestEventUs(statements),
     next_ids,
     commits: statements
       .raw<[number, number]>("SELECT source, max(number) FROM commits GROUP BY source ORDER BY source")
@@ -227,4 +230,9 @@ export function runsEndedBefore(statements: Statements, beforeUs: number, limit:
   // too.
   found.push(...ids(STARTED_WRONGLY, plausibleUs, WRONG_STARTS_MAX, beforeUs, Math.max(0, limit - found.length)));
   return found;
+}
+
+function readNewestEventUs(statements: Statements): number | null {
+  const sql = "SELECT coalesce(received_max, occurred_max) FROM event_times ORDER BY stretch DESC LIMIT 1";
+  return statements.raw<[number | null]>(sql).get()?.[0] ?? null;
 }

@@ -27,6 +27,7 @@ import { expectedEvent } from "./expected-event.ts";
 import { type FlowsArguments, flowById, flowSummaries, flowSummary } from "./flow-record.ts";
 import { type LogSearchArguments, logSearch } from "./log-search.ts";
 import { type LogsArguments, logsPage } from "./logs-page.ts";
+import { pastWaits } from "./past-waits.ts";
 import { type ActionOfEvent, renderedActions } from "./rendered-actions.ts";
 import {
   expectationMessage,
@@ -60,6 +61,7 @@ export interface QueryArguments {
   run_tasks: OwnedArguments;
   run_graph: GraphArguments;
   run_timing: { id: number; now_us: number };
+  run_waited: { id: number; at: number | null };
   run_logs: LogsArguments;
   task_run_logs: LogsArguments;
   log_search: LogSearchArguments;
@@ -135,6 +137,7 @@ export const QUERIES: Queries = {
   task_runs: taskRunsPage,
   run_tasks: (statements, args) => ofRun(statements, args, taskRunsOfRun),
   run_graph: (statements, args) => ofRun(statements, args, runGraph),
+  run_waited: (statements, { id, at }) => pastWaits(statements, id, at),
   run_timing: (statements, { id, now_us }) => runTiming(statements, id, now_us),
   run_logs: (statements, args) => ofRun(statements, args, () => logsPage(statements, args.id, null, args)),
   task_run_logs: (statements, args) => {

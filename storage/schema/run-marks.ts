@@ -14,7 +14,9 @@ const STAGE_OF_MARK = {
   d: "waiting",
   n: "not_due",
   h: "held",
+  z: "restart",
   b: "blocked",
+  c: "capped",
   q: "queued",
   m: "handed_out",
   s: "starting",
@@ -52,9 +54,12 @@ export interface Mark {
   us: number;
   /** What the run waited for. */
   object: string | null;
+  /** Runs that held it when the wait began. */
+  holders: readonly number[];
 }
 
-const MARK = /([a-z])(?:@(\d*)|(\d+))(?:("(?:[^"\\]|\\.)*");)?/g;
+const NONE: readonly number[] = [];
+const MARK = /([a-z])(?:@(\d*)|(\d+))(?:("(?:[^"\\]|\\.)*")([\d,]*);)?/g;
 
 /**
  * The marks of a run. A time before that of an earlier mark counts as that time: the clock of an engine may differ, and a run is
@@ -63,13 +68,14 @@ const MARK = /([a-z])(?:@(\d*)|(\d+))(?:("(?:[^"\\]|\\.)*");)?/g;
 export function readMarks(text: string, createdUs: number): Mark[] {
   let commitUs = createdUs;
   let newestUs = createdUs;
-  return Array.from(text.matchAll(MARK), ([, letter, stamp, passed, object]) => {
+  return Array.from(text.matchAll(MARK), ([, letter, stamp, passed, object, holders]) => {
     if (stamp !== undefined && stamp !== "") commitUs = Number(stamp);
     newestUs = Math.max(newestUs, stamp === undefined ? createdUs + Number(passed) : commitUs);
     return {
       letter: letter as MarkLetter,
       us: newestUs,
       object: object === undefined ? null : (JSON.parse(object) as string),
+      holders: holders ? holders.split(",").map(Number) : NONE,
     };
   });
 }
@@ -80,24 +86,25 @@ export interface StageSpan {
   from: number;
   to: number | null;
   object: string | null;
+  holders: readonly number[];
 }
 
 /** The stages of a run without gaps, from its creation on, but for those without length. */
 export function stagesOf(marks: readonly Mark[], createdUs: number, dueUs: number | null): StageSpan[] {
   const spans: StageSpan[] = [];
-  let open: StageSpan = { stage: "creating", from: createdUs, to: null, object: null };
-  const begin = (stage: RunStage, from: number, object: string | null): void => {
+  let open: StageSpan = { stage: "creating", from: createdUs, to: null, object: null, holders: NONE };
+  const begin = (stage: RunStage, from: number, object: string | null = null, holders = NONE): void => {
     if (stage === open.stage && object === open.object) return;
     if (from > open.from) spans.push({ ...open, to: from });
-    open = { stage, from, to: null, object };
+    open = { stage, from, to: null, object, holders };
   };
-  for (const { letter, us, object } of marks) {
+  for (const { letter, us, object, holders } of marks) {
     // Until its scheduled time a run is not due, whatever was noted of it.
     if (dueUs !== null && isBeforeDue(open, dueUs, us)) {
-      begin("not_due", open.from, null);
-      begin("waiting", dueUs, null);
+      begin("not_due", open.from);
+      begin("waiting", dueUs);
     }
-    begin(STAGE_OF_MARK[letter], us, object);
+    begin(STAGE_OF_MARK[letter], us, object, holders);
   }
   return [...spans, open];
 }

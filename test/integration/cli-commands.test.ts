@@ -28,6 +28,8 @@ async function checkTiming(t: Test, home: string, id: string): Promise<void> {
     timing.total_us,
   );
   t.equal(timing.from + timing.total_us, timing.to);
+  const explained = await millrace("runs", "explain", id, "--home", home, "--at", new Date(timing.from / 1_000).toISOString());
+  t.match(explained, { code: 0, out: /Completed.*\n(?:It has waited for nothing|\d)/ });
   t.match((await millrace("runs", "timing", id, "--home", home)).out, /^STAGE .*\ncreating .* %\n(?:.*\n)*running .* %\n/);
 }
 

@@ -33,6 +33,8 @@ t.test("the client against a server", async (t) => {
     await client.runs.transition(run.id, { type: "Completed", details: { result: { sum: 3 } } });
     t.match(await ended, { run: { id: run.id, state: { type: "Completed" }, tags: ["a"] }, result: { sum: 3 } });
     t.match(await client.runs.timing(run.id), { run_id: run.id, from: run.created_at, moments: { matched: null } });
+    t.match(await client.runs.waited(run.id), [{ stage: "queued", object: null, holders: [] }]);
+    t.same(await client.runs.waited(run.id, { at: run.created_at - 1 }), []);
     t.match(await client.flows.timing(run.flow_id), { flow_id: run.flow_id, runs: 0, stages: [] });
     await t.rejects(client.runs.timing(99), { name: "MillraceError", status: 404 });
     const seen: StreamMessage[] = [];

@@ -214,7 +214,7 @@ export class DispatchKit {
   }
 
   /** Only what is stored of the engines is known, as after a restart of the core. */
-  reloadEngines(): void {
+  reloadEngines(newestEventUs: number | null = null): void {
     const { engines } = this.state;
     const rows = [...engines.values()].map((engine) => ({
       id: engine.id,
@@ -225,7 +225,7 @@ export class DispatchKit {
       last_contact: this.nowUs,
     }));
     engines.clear();
-    resume(this.state, { engines: rows, reruns: [] }, this.#ports(), new Outbox());
+    resume(this.state, { engines: rows, reruns: [], newest_event_us: newestEventUs }, this.#ports(), new Outbox());
   }
 
   /** A run in memory, by id. */

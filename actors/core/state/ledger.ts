@@ -106,6 +106,14 @@ export class Ledger {
     return [...this.#byResource.of(resource)];
   }
 
+  /** Runs that hold a resource, at most this many. */
+  firstHolders(resource: string, most: number): number[] {
+    return this.#byResource
+      .of(resource)
+      .slice(0, most)
+      .map(({ run_id }) => run_id);
+  }
+
   /** Every resource that is declared or was used in this process, with total and use. */
   list(): { name: string; total: number; used: number }[] {
     const names = new Set([...this.#totals.keys(), ...this.#byResource.keys()]);

@@ -19,6 +19,7 @@ const LETTER_OF_WAIT: Readonly<Record<WaitReason["code"], MarkLetter>> = {
   held: "h",
   resource: "b",
   no_engine: "q",
+  max_running: "c",
 };
 
 /** States in which a run that has begun waits; others wait for an engine, in the queue. */
@@ -40,9 +41,20 @@ export function beginWait(run: Run, waiting: WaitReason): void {
 export function endWait(run: Run, nowUs: number): void {
   const { waiting } = run;
   run.waiting = null;
-  if (waiting === null || waiting.sinceUs >= nowUs) return;
-  const object = waiting.code === "resource" && waiting.object !== null ? `${quoted(waiting.object)};` : "";
-  add(run, LETTER_OF_WAIT[waiting.code], waiting.sinceUs, object);
+  if (waiting === null) return;
+  const { code, object, sinceUs, holders, beforeUs } = waiting;
+  if (beforeUs !== undefined) add(run, "z", beforeUs);
+  if (sinceUs >= nowUs) return;
+  add(run, LETTER_OF_WAIT[code], sinceUs, code === "resource" && object !== null ? cause(object, holders) : "");
+}
+
+/** The run is about to end because these runs of its flow have not. */
+export function markOverlap(run: Run, resource: string, holders: readonly number[], nowUs: number): void {
+  add(run, "b", nowUs, cause(resource, holders));
+}
+
+function cause(object: string, holders: readonly number[] = []): string {
+  return `${quoted(object)}${holders.join()};`;
 }
 
 /** The run is given to an engine, whose answer leaves after the commit. */
@@ -55,8 +67,9 @@ export function markHandOut(run: Run, nowUs: number): void {
 export function markMove(run: Run, before: StateType, byEngine: boolean, nowUs: number): void {
   const { type, name, timestamp } = run.state;
   const us = byEngine ? Math.min(timestamp, nowUs) : nowUs;
+  // A person may move a run that waits.
+  if (type !== "Scheduled") endWait(run, nowUs);
   if (isTerminal(type)) {
-    endWait(run, nowUs);
     if (byEngine && (before === "Running" || before === "Cancelling")) add(run, "u", us, "", ENDS_LENGTH_MAX);
     add(run, "e", nowUs, "", ENDS_LENGTH_MAX);
     addCommit(run, "f", ENDS_LENGTH_MAX);

@@ -8,10 +8,14 @@ import type { TaskRun } from "./task-run.ts";
 
 /** Why a run has not started: the reason code and what blocks the run. */
 export interface WaitReason {
-  code: "no_engine" | "resource" | "not_due" | "held";
+  code: "no_engine" | "max_running" | "resource" | "not_due" | "held";
   /** The name of the resource, the engine key or the holder. */
   object: string | null;
   sinceUs: number;
+  /** Runs that hold the resource, if it was held when the wait began; not all of many. */
+  holders?: readonly number[];
+  /** A wait from before a restart of the core began at this time at the latest. */
+  beforeUs?: number;
 }
 
 /** What answers, events and hand-outs name of a run, and nothing else needs. */

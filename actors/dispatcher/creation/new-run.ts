@@ -3,13 +3,13 @@ import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/records/state";
 import { CREATED_MARK } from "#storage/schema/run-marks";
 import type { Lineage } from "../../core/state/durable.ts";
-import type { Flow } from "../../core/state/flow.ts";
+import { concurrencyResource, type Flow } from "../../core/state/flow.ts";
 import { lengthOfTexts, NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
-import { CREATED_LENGTH } from "../../core/state/run-marks.ts";
+import { CREATED_LENGTH, markOverlap } from "../../core/state/run-marks.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import { joinLineage } from "../durable/lineages.ts";
-import { enqueue } from "../hand-out/hand-out.ts";
+import { enqueue, HOLDERS_NOTED } from "../hand-out/hand-out.ts";
 import { enterState } from "../states/moves.ts";
 import { noteKeyedRun } from "./fan-in.ts";
 import { endForLackOfRoom } from "./lack-of-room.ts";
@@ -110,7 +110,14 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
 export function placeRun(turn: Turn, run: Run, given?: EndedAtOnce): void {
   // A run with a later scheduled time is subject to the overlap policy at that time.
   const isLater = run.scheduled_time !== null && run.scheduled_time > turn.nowUs;
-  const outcome = given ?? (isLater ? null : overlapOutcome(run.flow, turn.nowUs));
+  const overlap = given !== undefined || isLater ? null : overlapOutcome(run.flow, turn.nowUs);
+  const outcome = given ?? overlap;
+  if (overlap !== null) noteOverlap(turn, run);
   if (outcome === null) enqueue(turn, run);
   else enterState(turn, run, outcome.state, outcome.extra, "server", false);
+}
+
+function noteOverlap({ state, nowUs }: Turn, run: Run): void {
+  const resource = concurrencyResource(run.flow);
+  markOverlap(run, resource, state.ledger.firstHolders(resource, HOLDERS_NOTED), nowUs);
 }

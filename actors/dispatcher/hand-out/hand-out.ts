@@ -18,6 +18,9 @@ import { blockingOf, giveUpReservations } from "./reservation.ts";
 import { hasPlace, isRunningFull } from "./running-cap.ts";
 import { renderAnswer, renderWorkItem } from "./work-item.ts";
 
+/** Runs noted as holders of what a run waits for. */
+export const HOLDERS_NOTED = 3;
+
 /** Queues a Scheduled run at its place, and hands it out if an engine waits. */
 export function enqueue(turn: Turn, run: Run): void {
   // A parked run has no place: the end of its wait queues it.
@@ -38,7 +41,9 @@ export function enqueue(turn: Turn, run: Run): void {
   const keyQueue = queue.putReady(run);
   beginWait(run, { code: "no_engine", object: keyQueue.key.text, sinceUs: turn.nowUs });
   dispatch(turn, keyQueue);
-  if (run.place === "ready") turn.state.demand.set(keyQueue.key.text, keyQueue.key);
+  if (run.place !== "ready") return;
+  turn.state.demand.set(keyQueue.key.text, keyQueue.key);
+  if (isRunningFull(turn.state)) beginWait(run, { code: "max_running", object: null, sinceUs: turn.nowUs });
 }
 
 /** Whether the scheduled time of a run is to come. A run that was parked goes on, even if the clock was set back since. */
@@ -184,7 +189,9 @@ function freeIfReady(turn: Turn, keyQueue: KeyQueue, wanted: number): Run | null
 export function block(turn: Turn, run: Run, resource: string): void {
   turn.state.queue.putBlocked(run, resource);
   turn.state.newlyBlocked.add(run);
-  if (run.waiting?.object !== resource) beginWait(run, { code: "resource", object: resource, sinceUs: turn.nowUs });
+  if (run.waiting?.object === resource) return;
+  const holders = turn.state.ledger.firstHolders(resource, HOLDERS_NOTED);
+  beginWait(run, { code: "resource", object: resource, sinceUs: turn.nowUs, holders });
 }
 
 /**

@@ -196,6 +196,21 @@ t.test("a run that ends at its creation, a run that is cancelled while it waits,
   ]);
 });
 
+t.test("a run that a person moves out of the queue no longer waits", async (t) => {
+  const { kit, store } = storedKit();
+  const id = createId(kit);
+  kit.pass(SECOND_US);
+  move(kit, id, "Running");
+  kit.pass(SECOND_US);
+  move(kit, id, "Completed");
+  t.strictSame(stages(t, store, id), [
+    ["creating", COMMIT_US],
+    ["queued", SECOND_US - COMMIT_US],
+    ["running", SECOND_US],
+    ["publishing", COMMIT_US],
+  ]);
+});
+
 t.test("the marks of a run are bounded; the rest of its time is one stage", async (t) => {
   const { kit, store } = storedKit();
   const id = createId(kit);

@@ -44,7 +44,7 @@ t.test("the client has a method for every route", async (t) => {
     ...[runs.transition(1, { type: "Running" }), runs.graph(1), runs.tasks(1), runs.artifacts(1), runs.logs(1).page()],
     ...[runs.steps(1).page(), runs.step(1, "v"), runs.waits(1).page(), runs.armWaits(1, 2, []), runs.wake(1)],
     runs.answerCallback("v", 1),
-    ...[runs.createMany([place]), runs.retry(1), runs.explain(1), runs.timing(1), runs.answers(1), runs.counts()],
+    ...[runs.createMany([place]), runs.retry(1), runs.explain(1), runs.timing(1), runs.waited(1), runs.answers(1), runs.counts()],
     ...[taskRuns.list().page(), taskRuns.get(1), taskRuns.artifacts(1), taskRuns.logs(1).page()],
     ...[events.list().page(), events.emit({ name: "x" }), events.get(1)],
     ...[artifacts.list().page(), artifacts.create({ run_id: 1, kind: "link", data: {} })],
