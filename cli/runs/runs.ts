@@ -28,7 +28,8 @@ export async function listRuns(options: RunListOptions): Promise<number> {
   const { flow, project, param = [] } = options;
   const parameters = param.length === 0 ? undefined : Object.fromEntries(param.map(splitPair));
   const client = connect(options);
-  if (flow !== undefined) await flowsNamed(client, flow, project);
+  const flows = flow === undefined ? [] : await flowsNamed(client, flow, project);
+  const flow_id = flows.length === 1 ? flows[0]?.id : undefined;
   const filter = { flow, project, parameters, ...(await stateFilter(client, options.state)) };
   const filtered = Object.values(filter).some((value) => value !== undefined);
   return await show(client, options, {
@@ -37,7 +38,12 @@ export async function listRuns(options: RunListOptions): Promise<number> {
       if (runs.length > 0) return renderRuns(runs, out);
       return out.live ? [filtered ? "No run matches." : "There are no runs yet."] : [];
     },
-    messages: { project, parameters, kinds: parameters === undefined ? ["run.updated", "backfill.created"] : ["run.updated"] },
+    messages: {
+      project,
+      flow_id,
+      parameters,
+      kinds: parameters === undefined ? ["run.updated", "backfill.created"] : ["run.updated"],
+    },
     changedBy: ({ event }) => event === "run.updated" || event === "backfill.created",
   });
 }
