@@ -57,7 +57,7 @@ export interface TestDelivery {
  * const paid = hook(
  *   "paid",
  *   "/hooks/stripe",
- *   { secret: "a-secret-of-the-sender", verify: "stripe" },
+ *   { secret: "stripe-secret", verify: "stripe" },
  *   async (payload: { type: string }, { id }) => `${payload.type} as ${id}`,
  * );
  *

@@ -71,7 +71,8 @@ const current = new AsyncLocalStorage<CurrentDelivery>();
  * export const pushed = hook(
  *   "pushed",
  *   "/hooks/github",
- *   { secret: "a-secret-of-the-sender", verify: "github" },
+ *   // The name of the variable with the secret: millrace variables set github-secret - --secret < secret.txt
+ *   { secret: "github-secret", verify: "github" },
  *   async (payload: { ref: string }) => ({ ref: payload.ref }),
  * );
  *
