@@ -2,10 +2,15 @@
  * Entry of the engine process, its control thread. Exit codes: 0 ordered to exit, 1 module or server missing, 2 usage.
  */
 import { setPriority } from "node:os";
+import { setFlagsFromString } from "node:v8";
 import { Engine } from "./engine.ts";
 import { parseSettings } from "./settings.ts";
 
+const CONTROL_THREAD_ONLY = "--max-semi-space-size=2";
+
 try {
+  // Threads created from here on have V8's own limit.
+  if (process.execArgv.includes(CONTROL_THREAD_ONLY)) setFlagsFromString("--max-semi-space-size=0");
   const settings = parseSettings(process.argv.slice(2), process.env);
   if (settings.identity.nice > 0) lowerPriority(settings.identity.nice);
   const engine = new Engine(settings);

@@ -1,6 +1,5 @@
 /** Reports of a run: collects items, sends them in order and resends them until the server has taken them. */
 
-import { REPORT_BYTES_MAX } from "#protocol/limits";
 import type { ParkReport } from "#protocol/records/durable";
 import type { ReportResponse, WorkItem } from "#protocol/records/engine";
 import { isTerminal, type State } from "#protocol/records/state";
@@ -13,12 +12,15 @@ const FLUSH_MS = 100;
 /** Items and log lines of one request: the most that engines of this protocol send. */
 const REQUEST_ITEMS_MAX = 5_000;
 
-/** Bytes of one request: below the server's limit, with room for the envelope of the items. */
-const REQUEST_BYTES_MAX = REPORT_BYTES_MAX - 1_048_576;
+/**
+ * Bytes of one request, unless one item is larger. V8 keeps texts of more than 128 KiB apart until a full collection: requests of
+ * megabytes made an engine grow by 40 MB more while it passed on output.
+ */
+const REQUEST_BYTES_MAX = 100_000;
 
 /** Log lines per item, and the characters after which a new item begins. */
-const LINES_PER_ITEM_MAX = 500;
-const CHARS_PER_ITEM_MAX = 1_000_000;
+const LINES_PER_ITEM_MAX = 100;
+const CHARS_PER_ITEM_MAX = 50_000;
 
 /** Characters that the runs of an engine keep while the server is away; beyond that, log lines are dropped and counted, and the log reports the number. */
 const KEPT_CHARS_MAX = 128_000_000;

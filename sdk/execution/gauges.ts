@@ -1,5 +1,5 @@
 /** Beyond this, writers of output wait until some of it has been sent; the reporter drops lines only above a higher bound. */
-const WAITING_CHARS_MAX = 4_000_000;
+const WAITING_CHARS_MAX = 1_000_000;
 
 /** How often the amount of unsent output is checked. */
 const LOOK_MS = 20;
