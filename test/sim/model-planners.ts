@@ -1,5 +1,5 @@
 /**
- * A model of users who plan ahead: they create, edit, pause and delete schedules, skip fires and remove skips, start and
+ * A model of users who plan ahead: they create, put by key, edit, pause and delete schedules, skip fires and remove skips, start and
  * cancel backfills and answer their checks, and accept the clock after it was set.
  */
 import type { CommandKind } from "#protocol/wire/command";
@@ -17,10 +17,13 @@ const REGRET_CHANCE = 0.5;
 /** Often a large backfill comes early. */
 const FULL_CHANCE = 0.6;
 const CATCHUPS = ["skip", "latest", "all"] as const;
+/** Keys of PUT; code declares a schedule with the second one too. */
+const KEYS = ["nightly", "hourly"];
 const ZONES = ["UTC", "Europe/Berlin", "Australia/Lord_Howe"];
 
 const WEIGHTS = {
   create: 6,
+  put: 3,
   edit: 2,
   pause: 2,
   resume: 3,
@@ -108,6 +111,8 @@ export class ModelPlanners {
       case "create":
         if (this.#ports.schedules().length < SCHEDULES_MAX) this.#ask("CreateSchedule", this.#someFlow(), this.#scheduleBody());
         return;
+      case "put":
+        return this.#put(schedule.flow);
       case "edit":
         return this.#ask("PatchSchedule", schedule.id, this.#patchBody());
       case "pause":
@@ -150,6 +155,15 @@ export class ModelPlanners {
       case "prefilter":
         return this.#ask("PrefilterBackfill", this.#someBackfill(), { skip: ["2026-01-02", "2026-01-04"] });
     }
+  }
+
+  /** Mostly for a flow that has schedules, so that the key is often known. */
+  #put(known: number): void {
+    const { random } = this.#ports;
+    const isNew = this.#ports.schedules().length < SCHEDULES_MAX && random.chance(0.3);
+    const flow = isNew ? this.#someFlow() : known;
+    const request = { kind: "PutSchedule" as const, target: flow, target_name: random.pick(KEYS), body: this.#scheduleBody() };
+    this.#ports.submit({ ...request, waitUs: null, local: true }, () => undefined);
   }
 
   #scheduleBody(): Record<string, unknown> {
@@ -236,6 +250,7 @@ export class ModelPlanners {
 const NO_SCHEDULE: CommittedSchedule = {
   id: 999_999,
   flow: 999_999,
+  key: null,
   spec: "",
   catchup: "skip",
   catchupMax: 0,

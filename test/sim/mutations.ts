@@ -6,6 +6,7 @@
 import { BackfillBook } from "#actors/core/state/backfill";
 import { ClockWatch } from "#actors/core/state/clock-watch";
 import { Ledger } from "#actors/core/state/ledger";
+import type { LiveState } from "#actors/core/state/live-state";
 import { OpenReports } from "#actors/core/state/open-reports";
 import type { Run } from "#actors/core/state/run";
 import { type Schedule, ScheduleBook } from "#actors/core/state/schedule";
@@ -13,6 +14,7 @@ import { StepEvents } from "#actors/core/step-events";
 import { StepRows } from "#actors/core/step-rows";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import { TRANSITIONS } from "#actors/dispatcher/states/transition";
+import { Scheduler } from "#actors/scheduler/scheduler";
 import type { GenerationRequest } from "#actors/store-writer/commit-client";
 import type { Batch } from "#storage/write/batch";
 import { emptyDecision } from "#storage/write/batch";
@@ -164,6 +166,23 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "runs of the look-ahead do not wait for their time",
     install: () => replace(ScheduleBook.prototype as unknown as Record<"holds", Method>, "holds", () => () => false),
+  },
+  {
+    name: "PUT of a known key creates another schedule",
+    install: () =>
+      replace(Scheduler.prototype as unknown as Record<"receive", Method>, "receive", (original) => {
+        return function (
+          this: { state: LiveState },
+          message: CommandLike & { target?: number; target_name?: string },
+          out: unknown,
+        ) {
+          const flow = message.kind === "PutSchedule" ? this.state.flows.get(message.target ?? 0) : undefined;
+          const known = flow && this.state.schedules.of(flow).find(({ code_key }) => code_key === message.target_name);
+          if (known !== undefined) known.code_key = null;
+          (original as (...values: unknown[]) => unknown).call(this, message, out);
+          if (known !== undefined) known.code_key = message.target_name ?? null;
+        } as Method;
+      }),
   },
   { name: "a skip is forgotten when its time has come", install: () => replaceDue((schedule) => schedule.skips.clear()) },
   {

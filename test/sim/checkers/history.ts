@@ -35,6 +35,8 @@ export type CommittedRun = RunOrigin & RunProgress;
 export interface CommittedSchedule {
   id: number;
   flow: number;
+  /** Names it among those of its flow, for code and PUT. */
+  key: string | null;
   /** JSON text. */
   spec: string;
   catchup: "skip" | "latest" | "all";
@@ -162,6 +164,7 @@ export class History {
     this.schedules.set(id, {
       id,
       flow: operation.number("flow_id"),
+      key: operation.get("code_key") === null ? null : operation.text("code_key"),
       spec: operation.text("schedule"),
       catchup: operation.text("catchup") as CommittedSchedule["catchup"],
       catchupMax: operation.number("catchup_max"),

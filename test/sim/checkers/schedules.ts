@@ -1,6 +1,6 @@
 /**
  * One run per fire: no fire starts twice, before its time, or although skipped by a person, and none is forgotten. Missed
- * fires follow the catch-up policy. The fires of a schedule come from its own walk, which other tests check.
+ * fires follow the catch-up policy. A key names one schedule of its flow, which keeps its id and its skips when it is changed. The fires of a schedule come from its own walk, which other tests check.
  */
 import { nextFire } from "#actors/scheduler/recurrence/fires";
 import { readSpec } from "#actors/scheduler/recurrence/spec";
@@ -13,6 +13,7 @@ import type { Checker, Commit, Operation } from "./checker.ts";
 import type { CommittedRun, CommittedSchedule, History } from "./history.ts";
 
 const ONCE = "one run per fire";
+const KEPT = "a changed schedule stays itself";
 const POLICY = "missed fires follow the policy";
 const FORGOTTEN = "no fire is forgotten";
 
@@ -96,6 +97,7 @@ export class ScheduleChecker implements Checker {
       const run = history.runs.get(id);
       if (run !== undefined && run.schedule !== null && run.fire !== null) this.#run(run, run.schedule, run.fire, history);
     }
+    this.#kept(commit, history);
     for (const [id, before] of this.#before) {
       const after = history.schedules.get(id);
       if (after === undefined || after.consumedUntil === before.consumedUntil || this.#everPutRight.has(id)) continue;
@@ -127,6 +129,18 @@ export class ScheduleChecker implements Checker {
   /** Queued runs of a deleted schedule stay; a held run whose time has not come would wait for ever. */
   #isHeldByNobody(runs: readonly CommittedRun[]): boolean {
     return runs.some((run) => (run.fire ?? 0) > this.#time.newestUs);
+  }
+
+  #kept({ operations }: Commit, history: History): void {
+    for (const operation of operations) {
+      if (operation.name === "delete_skips" && history.schedules.has(operation.number("schedule_id")))
+        throw new Violation(KEPT, `schedule ${operation.number("schedule_id")} lost its skips`);
+      const put = operation.name === "put_schedule" ? history.schedules.get(operation.number("id")) : undefined;
+      if (put === undefined || put.key === null) continue;
+      for (const { id, flow, key } of history.schedules.values())
+        if (id !== put.id && flow === put.flow && key === put.key)
+          throw new Violation(KEPT, `schedules ${id} and ${put.id} of flow ${flow} have the key ${key}`);
+    }
   }
 
   #schedule(operation: Operation, known: CommittedSchedule | undefined): void {
