@@ -193,6 +193,46 @@ t.test("a schedule is made while its next fires show, and what cannot be read is
   await context.close();
 });
 
+t.test("the parameters of a schedule are written and edited in its form, which shows what the flow refuses", async (t) => {
+  const { page, context } = await open("/schedules");
+  const flow = await server.flowId("build_regional_summary");
+  const parametersOf = async () => (await server.client.schedules.list(flow)).map(({ parameters }) => parameters);
+  await page.getByRole("button", { name: /New schedule/ }).click();
+  await page.getByLabel("Flow", { exact: true }).selectOption({ label: "flows / build_regional_summary" });
+  const parameters = page.getByRole("textbox", { name: /^Parameters/ });
+  const make = page.getByRole("button", { name: "Make schedule" });
+  await parameters.fill("day");
+  await make.click();
+  await page.getByRole("alert").getByText("The parameters are no JSON object.").waitFor();
+  await parameters.fill('{ "day": "{{ fire.dote }}", "region": "eu" }');
+  await make.click();
+  await page
+    .getByRole("alert")
+    .getByText(/undefined value: dote/)
+    .waitFor();
+  t.same(await parametersOf(), [], "nothing was made of either");
+  await parameters.fill('{ "day": "{{ fire.date }}", "region": "eu" }');
+  await make.click();
+  await page.getByText(/^Schedule made/).waitFor();
+  t.same(await parametersOf(), [{ day: "{{ fire.date }}", region: "eu" }]);
+  const [schedule] = await server.client.schedules.list(flow);
+  await page.goto(`${server.url}/schedules?edit=${schedule?.id}`);
+  t.same(JSON.parse(await parameters.inputValue()), { day: "{{ fire.date }}", region: "eu" }, "the form has what is stored");
+  await parameters.fill('{ "day": "{{ fire.date }}", "region": 7 }');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page
+    .getByRole("alert")
+    .getByText(/"region"/)
+    .waitFor();
+  await parameters.fill('{ "day": "{{ fire.date }}", "region": "us" }');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText(/^Schedule changed/).waitFor();
+  t.same(await parametersOf(), [{ day: "{{ fire.date }}", region: "us" }]);
+  t.equal((await server.client.schedules.list(flow))[0]?.id, schedule?.id);
+  await server.client.schedules.delete(schedule?.id ?? 0);
+  await context.close();
+});
+
 t.test("a flow is run by the form of its schema; what the server refuses stands at the field", async (t) => {
   const { page, context, complaints } = await open("/flows");
   await page.getByRole("link", { name: "ingest_station_observations" }).click();
