@@ -52,7 +52,7 @@ async function measure(options: RealOptions, part: Part, context: MeasureContext
   const servers: RealServer[] = [];
   for (const [name, tree] of Object.entries({ millrace: ROOT, tree: compare })) {
     if (tree === null) continue;
-    const server = await started(cleanup, startRealServer(name, resolve(tree), serve, countRequests));
+    const server = await started(cleanup, startRealServer(name, resolve(tree), serve, countRequests, workloads));
     servers.push(server);
     part.targets.push({ name, version: server.version, durability: server.durability, start_ms: server.startMs });
   }

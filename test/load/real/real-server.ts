@@ -11,9 +11,12 @@ import type { Endpoint } from "../http-connection.ts";
 import { startServer } from "../server-process.ts";
 import { field, getJson } from "../target.ts";
 import { RequestCounts } from "./request-counts.ts";
-import { WORKLOADS } from "./workloads.ts";
+import { WORKLOADS, type WorkloadName } from "./workloads.ts";
 
 const FLOWS = join(import.meta.dirname, "flows");
+/** Uses durable runs, which earlier checkouts do not have. */
+const DURABLE_MODULE = "children.ts";
+const DURABLE_WORKLOADS: readonly WorkloadName[] = ["called", "children"];
 const REGISTER_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
@@ -38,18 +41,21 @@ export interface RealServer {
  * @param tree a checkout of this repository that was built
  * @param settings further options of `serve`
  * @param counted count the requests of the engines
+ * @param workloads what the server is needed for: the durable flows are served only for their own workloads
  */
 export async function startRealServer(
   name: string,
   tree: string,
   settings: readonly string[],
   counted = false,
+  workloads: readonly WorkloadName[] = WORKLOADS,
 ): Promise<RealServer> {
   const program = compiledProgram(tree);
   const scratch = mkdtempSync(join(tmpdir(), "millrace-load-real-"));
   const served = join(scratch, "flows");
   const home = join(scratch, "home");
   cpSync(FLOWS, served, { recursive: true });
+  if (!DURABLE_WORKLOADS.some((name) => workloads.includes(name))) rmSync(join(served, DURABLE_MODULE));
   mkdirSync(home, { mode: 0o700 });
   mkdirSync(join(served, "node_modules"));
   symlinkSync(tree, join(served, "node_modules", "millrace"));
@@ -70,7 +76,7 @@ export async function startRealServer(
       remove();
     };
     try {
-      const flows = await registeredFlows(server.endpoint);
+      const flows = await registeredFlows(server.endpoint, workloads);
       const info = await getJson(server.endpoint, "/api/server");
       const version = String(field(info, "version"));
       return {
@@ -101,13 +107,13 @@ function durabilityOf(settings: readonly string[]): string {
   return at === -1 ? "normal" : (settings[at + 1] ?? "normal");
 }
 
-async function registeredFlows(endpoint: Endpoint): Promise<Map<string, number>> {
+async function registeredFlows(endpoint: Endpoint, names: readonly string[]): Promise<Map<string, number>> {
   const begun = performance.now();
   for (;;) {
     const answer = await getJson(endpoint, "/api/flows");
     const listed = Array.isArray(answer) ? (answer as unknown[]) : [];
     const flows = new Map(listed.map((flow) => [String(field(flow, "name")), Number(field(flow, "id"))]));
-    if (WORKLOADS.every((name) => flows.has(name))) return flows;
+    if (names.every((name) => flows.has(name))) return flows;
     if (performance.now() - begun > REGISTER_LIMIT_MS) throw new Error("the server did not find the flows in time");
     await sleep(LOOK_EVERY_MS);
   }
