@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import { Engine } from "./engine.ts";
 import { parseSettings } from "./settings.ts";
 
-const CONTROL_THREAD_ONLY = "--max-semi-space-size=2";
+const CONTROL_THREAD_ONLY = "--max-semi-space-size=8";
 
 try {
   // Threads created from here on have V8's own limit.
