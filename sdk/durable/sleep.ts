@@ -1,4 +1,4 @@
-import { PARK_AFTER_SECS_DEFAULT } from "#protocol/limits";
+import { INTEGER_MAX, PARK_AFTER_SECS_DEFAULT } from "#protocol/limits";
 import type { NewWait } from "#protocol/records/durable";
 import { type Duration, parseDuration } from "../define/duration.ts";
 import { currentScope, currentSignal, isLeftBehind } from "../execution/active-run.ts";
@@ -6,8 +6,8 @@ import { systemClock } from "../execution/clock.ts";
 import { never } from "./suspension.ts";
 import { type DurableWaitOptions, insideTask, needsDurable, waitCall, waitIdentity } from "./wait-call.ts";
 
-/** Later dates cannot be waited for: year 275760. */
-const DATE_MS_MAX = 8.64e15;
+/** Later times cannot be stored: year 2255. */
+const DATE_MS_MAX = INTEGER_MAX / 1_000;
 
 /**
  * Waits for a number of seconds, or a text such as "3d". In a durable flow a run that only waits leaves its engine, and
@@ -51,6 +51,7 @@ export async function sleep(duration: Duration, options: DurableWaitOptions = {}
 /**
  * Waits until a time, as sleep() does; a time that has passed needs no wait. When the flow begins again, the n-th call keeps
  * the time that it was first called with, even if it is called with another time now.
+ * @throws RangeError for a date that is not valid or later than the year 2255
  * @throws Error outside a durable flow's function for a time that is further away than 5 s
  * @example
  * ```ts
@@ -70,7 +71,8 @@ export async function sleep(duration: Duration, options: DurableWaitOptions = {}
  */
 export async function sleepUntil(date: Date, options: DurableWaitOptions = {}): Promise<void> {
   const ms = date instanceof Date ? date.getTime() : Number.NaN;
-  if (!(Math.abs(ms) <= DATE_MS_MAX)) throw new RangeError("sleepUntil() takes a valid Date");
+  if (!(Math.abs(ms) <= DATE_MS_MAX))
+    throw new RangeError(`sleepUntil() takes a date up to ${new Date(DATE_MS_MAX).toISOString()}, not ${String(date)}`);
   const scope = currentScope();
   if (scope === undefined || scope.run.durable === null || scope.task !== null) {
     const nowMs = (scope?.run.clock ?? systemClock).nowUs() / 1_000;

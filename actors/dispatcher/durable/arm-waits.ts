@@ -3,7 +3,7 @@
  * decision. A wait that is armed already stays as it is, so that the request can be repeated.
  */
 import { type Refusal, refuse, refuseStaleLease } from "#protocol/errors";
-import { CHILD_DEPTH_MAX, WAITS_MAX } from "#protocol/limits";
+import { CHILD_DEPTH_MAX, INTEGER_MAX, WAITS_MAX } from "#protocol/limits";
 import { ArmWaitsBody, type ChildWait, type NewWait, type Wait, type WaitOutcome } from "#protocol/records/durable";
 import { callbackTokenHash } from "#protocol/values/callback-token";
 import type { Command } from "#protocol/wire/command";
@@ -79,6 +79,9 @@ function refuseWaits(
   for (const wait of fresh) {
     if (wait.kind === "sleep" && wait.delay === undefined && wait.until == null)
       return refuse("invalid", `wait "${wait.name}": a sleep needs \`delay\` or \`until\``);
+    const due = wait.kind === "child" ? turn.nowUs + (wait.delay ?? 0) * 1e6 : dueOf(turn, wait);
+    if (due !== null && due > INTEGER_MAX)
+      return refuse("invalid", `wait "${wait.name}": times after the year 2255 cannot be stored`);
     if (wait.kind !== "child") continue;
     const child = acceptChild(turn, run, wait);
     if ("refusal" in child) return child.refusal;

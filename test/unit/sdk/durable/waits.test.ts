@@ -259,6 +259,19 @@ t.test("waits need a durable flow, and its function", async (t) => {
   await sleep(0.001);
 });
 
+t.test("a time that cannot be waited for fails the call, and one that has passed needs no wait", async (t) => {
+  const past = await runFlow(flow("past", { durable: true }, () => sleepUntil(new Date(0))));
+  t.equal(past.state.name, "Completed");
+  for (const date of [new Date(Number.NaN), new Date("+010000-01-01T00:00:00Z")]) {
+    const { state } = await runFlow(flow("never", { durable: true }, () => sleepUntil(date)));
+    t.match(state.message, /^RangeError: sleepUntil\(\) takes a date up to 2255-06-05T\S+, not /);
+  }
+  for (const wait of [() => sleep(-1), () => waitForEvent("e", { timeout: -1 }), () => callback({ timeout: "soon" })]) {
+    const { state } = await runFlow(flow("wrong", { durable: true }, async () => void (await wait())));
+    t.match(state.message, /^RangeError: (a duration is a number of seconds from 0 up, not -1|"soon" is not a duration)/);
+  }
+});
+
 t.test("a cancel ends a run that waits, and waits fail with the reason of a stop", async (t) => {
   const controller = new AbortController();
   const waiting = flow("waits", { durable: true }, async () => {
