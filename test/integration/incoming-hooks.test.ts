@@ -1,7 +1,7 @@
 /** Incoming hooks on a real server: the example of the guide, with deliveries that GitHub did not send. */
 import { createHmac, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,10 @@ import { serveWithEngines } from "../support/command-line.ts";
 const EXAMPLES = fileURLToPath(new URL("../../examples/reactions", import.meta.url));
 const SECRET = "It's a Secret to Everybody";
 const TOKEN = "a-token-that-the-sender-lacks";
-const FORGERIES = 200;
+const FORGERIES = 10_000;
+/** Fewer than the server lets wait for a hook. */
+const SENDERS = 100;
+const agent = new Agent({ keepAlive: true, maxSockets: SENDERS });
 
 const signed = (body: string, secret = SECRET) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 
@@ -21,7 +24,7 @@ const signed = (body: string, secret = SECRET) => `sha256=${createHmac("sha256",
 async function deliver(url: string, body: string, headers: Record<string, string>): Promise<{ status: number; text: string }> {
   return await new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
-    const options = { hostname, port, path: "/in/github", method: "POST" };
+    const options = { hostname, port, path: "/in/github", method: "POST", agent };
     const all = { host: "flows.example.com", "content-type": "application/json", "x-github-event": "push", ...headers };
     const sent = request({ ...options, headers: all }, (answer) => {
       let text = "";
@@ -52,22 +55,26 @@ t.test("a signed delivery starts one run however often it is sent, and a forged 
   const again = () => deliver(url, push("a1"), { "x-hub-signature-256": signed(push("a1")), "x-github-delivery": randomUUID() });
   t.same(await Promise.all([again(), again(), again()]), Array(3).fill(first), "repeats, by whatever id, get the first run");
 
-  const forged = await Promise.all(
-    Array.from({ length: FORGERIES }, async (_, index) => {
-      const body = push(`f${index}`);
-      const headers: Record<string, string>[] = [
-        {},
-        { "x-hub-signature-256": signed(body, "guessed") },
-        { "x-hub-signature-256": signed(push("a1")) },
-        { "x-hub-signature-256": `sha256=${"0".repeat(64)}`, authorization: `Bearer ${TOKEN}` },
-      ];
-      return (await deliver(url, body, headers[index % headers.length] ?? {})).status;
-    }),
-  );
-  t.same(new Set(forged), new Set([401, 503]), "503 where more arrive at once than are served");
-  t.ok(forged.includes(401));
+  const forgery = async (index: number): Promise<number> => {
+    const body = push(`f${index}`);
+    const headers: Record<string, string>[] = [
+      {},
+      { "x-hub-signature-256": signed(body, "guessed") },
+      { "x-hub-signature-256": signed(push("a1")) },
+      { "x-hub-signature-256": `sha256=${"0".repeat(64)}`, authorization: `Bearer ${TOKEN}` },
+    ];
+    return (await deliver(url, body, headers[index % headers.length] ?? {})).status;
+  };
+  const forged: number[] = [];
+  const sender = async (first: number): Promise<void> => {
+    for (let index = first; index < FORGERIES; index += SENDERS) forged.push(await forgery(index));
+  };
+  await Promise.all(Array.from({ length: SENDERS }, (_, first) => sender(first)));
+  t.equal(forged.length, FORGERIES);
+  t.same(new Set(forged), new Set([401]));
   const ended = await until(async () => (await runs()).find(({ state }) => state.type === "Completed"));
   t.match(ended, { id: run.run, parameters: { ref: "refs/heads/main", commit: "a1" } });
   t.equal((await runs()).length, 1);
   t.notMatch(errors(), SECRET);
+  agent.destroy();
 });

@@ -2,8 +2,8 @@
  * Measures schedules, backfills and batches of runs:
  * `node --conditions=millrace-src test/load/schedule-cost.ts [fires|schedules|backfills|batches]...`
  *
- * fires: cost of the next hundred fires by kind of schedule. schedules: a thousand schedules that fire in the same second,
- * and how late each run was queued. backfills: seconds until the answer, memory, duration of a cancel, and the latency of
+ * fires: cost of the next hundred fires by kind of schedule. schedules: a thousand schedules that fire in the same second, without
+ * and with parameters that name the day of the fire, and how late each run was queued. backfills: seconds until the answer, memory, duration of a cancel, and the latency of
  * creating other runs in that time. batches: the same for 10,000 runs of one request, and the longest steps of the actors.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -91,21 +91,32 @@ function quantile(sorted: readonly number[], part: number): number {
 }
 
 async function measureSchedules(): Promise<void> {
+  for (const parameters of [null, { day: "{{ fire.date }}" }]) await measureSameSecond(parameters);
+}
+
+async function measureSameSecond(parameters: Record<string, string> | null): Promise<void> {
   await withServer(async (client, pid) => {
-    const flow = await register(client, "scheduled");
+    const schema = { type: "object", properties: { day: { type: "string", format: "date", default: "1970-01-01" } } };
+    const flow = await register(client, "scheduled", parameters === null ? {} : { parameter_schema: schema });
     const startedMs = performance.now();
     // Enough time to create all schedules, and to complete the look-ahead before the fire.
     const fire = (Math.floor(Date.now() / 1000) + AHEAD_SECONDS) * 1_000_000;
     for (let index = 0; index < SCHEDULES; index += 1)
-      await client.schedules.create(flow, { kind: "interval", interval: 86_400, anchor: fire });
-    show(`${SCHEDULES} schedules created in ${((performance.now() - startedMs) / 1000).toFixed(2)} s`);
+      await client.schedules.create(flow, {
+        ...{ kind: "interval", interval: 86_400, anchor: fire, timezone: "UTC" },
+        ...(parameters !== null && { parameters }),
+      });
+    const what = parameters === null ? "schedules" : "schedules with parameters";
+    show(`${SCHEDULES} ${what} created in ${((performance.now() - startedMs) / 1000).toFixed(2)} s`);
     if (Date.now() * 1000 > fire - 6_000_000) throw new Error("the machine is too slow: the fire came before all was prepared");
     await sleep(fire / 1000 - Date.now() + SETTLED_MS);
     // Without engines, each run still holds the time since when it is queued.
     const runs = await client.runs.list({ flow_id: flow }, { pageSize: 500 }).first(10 * SCHEDULES);
     const drifts: number[] = [];
-    for (const { id, scheduled_time } of runs) {
+    for (const { id, scheduled_time, parameters: given } of runs) {
       if (scheduled_time !== fire) continue;
+      if (parameters !== null && given["day"] !== new Date(fire / 1000).toISOString().slice(0, 10))
+        throw new Error(`run ${id} has ${JSON.stringify(given)}`);
       const { reason } = await client.runs.explain(id);
       if (reason !== null && reason.code !== "not_due") drifts.push((reason.since - fire) / 1000);
     }
