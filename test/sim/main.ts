@@ -14,8 +14,8 @@ import type { SeedResult } from "./simulation.ts";
 
 const DEFAULT_STEPS = 2000;
 const DEFAULT_SEEDS = 20;
-/** Most bugs are found by the first seed; the rarest by one seed in about thirty. */
-const DEFAULT_HUNT_SEEDS = 200;
+/** Most bugs are found by the first seed; the rarest by one seed in about three hundred. */
+const DEFAULT_HUNT_SEEDS = 400;
 /** Messages of a seed at which crashes are tried: enough for rules to fire and expectations to end. */
 const CRASH_POINTS = 400;
 /** In this seed rules fire, send messages and wait for events. */
