@@ -64,20 +64,6 @@ export const b = flow("b", { parameters, schedules: [cron("@daily", { parameters
   t.match(JSON.parse(strict.out), { sound: false, flows: 1, warnings: [/prot/] });
 });
 
-t.test("completion in bash offers the commands, the subcommands and the options of each", async (t) => {
-  const { out } = await millrace("completion", "bash");
-  const complete = (...words: string[]): string[] => {
-    const script = `${out}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _millrace; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return execFileSync("bash", ["-c", script], { encoding: "utf8" }).trim().split("\n");
-  };
-  t.same(complete("millrace", "sch"), ["schedules"]);
-  t.ok(complete("millrace", "runs", "").includes("logs"));
-  t.same(complete("millrace", "import", "crontab", "--dry"), ["--dry-run"]);
-  t.same(complete("millrace", "--home", "x", "check", "--st"), ["--strict"]);
-  for (const shell of ["zsh", "fish"]) t.match((await millrace("completion", shell)).out, /schedules/);
-  t.match(await millrace("completion", "tcsh"), { code: 3, errors: /Known are bash, zsh, fish/ });
-});
-
 t.test("the jobs of a crontab go where the settings are: here, or in flows", async (t) => {
   const made = t.testdir({
     flows: { "millrace.toml": "" },
