@@ -5,7 +5,6 @@
 import { type Refusal, refuse } from "#protocol/errors";
 import { PROGRESS_BYTES_MAX } from "#protocol/limits";
 import type { ParkReport, WaitKind } from "#protocol/records/durable";
-import type { ReportEvent } from "#protocol/records/engine";
 import type { State } from "#protocol/records/state";
 import { newDurable, type RunDurable, type StoredWait } from "../../core/state/durable.ts";
 import { leaveTaskRuns } from "../../core/state/parked-runs.ts";
@@ -30,20 +29,14 @@ const NAMES: readonly (readonly [WaitKind, string])[] = [
   ["sleep", "Sleeping"],
 ];
 
-/** Why a report with these events is refused as a whole: a park for nothing, or for a wait that does not exist. */
-export function refusePark(turn: Turn, run: Run, events: readonly ReportEvent[]): Refusal | null {
-  for (const event of events) {
-    if (event.kind !== "park") continue;
-    if (event.progress != null && JSON.stringify(event.progress).length > PROGRESS_BYTES_MAX)
-      return refuse("value_too_large", "progress", PROGRESS_BYTES_MAX);
-    if (event.waits.length === 0 && event.retry == null) return refuse("invalid", "a park needs a wait or a retry delay");
-    const lineage = lineageOf(turn.state, run);
-    for (const identity of event.waits) {
-      const known = lineage === null ? null : turn.state.durable.find(lineage, identity);
-      if (known === null) return refuse("invalid", `run ${run.id} has no wait ${identity}`);
-    }
-  }
-  return null;
+/** Why a park is refused: it is for nothing, or for a wait that does not exist. */
+export function refusePark(turn: Turn, run: Run, { progress, waits, retry }: ParkReport): Refusal | null {
+  if (progress != null && JSON.stringify(progress).length > PROGRESS_BYTES_MAX)
+    return refuse("value_too_large", "progress", PROGRESS_BYTES_MAX);
+  if (waits.length === 0 && retry == null) return refuse("invalid", "a park needs a wait or a retry delay");
+  const lineage = lineageOf(turn.state, run);
+  const unknown = waits.find((identity) => lineage === null || turn.state.durable.find(lineage, identity) === null);
+  return unknown === undefined ? null : refuse("invalid", `run ${run.id} has no wait ${unknown}`);
 }
 
 /** Parks a run, or queues it at once if one of the waits has settled. A park outside the state table changes nothing. */

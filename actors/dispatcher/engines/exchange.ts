@@ -15,7 +15,7 @@ import type { Engine } from "../../core/state/engine.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { SERVER_LOG } from "../../names.ts";
-import { refusePark } from "../durable/park.ts";
+import { refuseEvents } from "../durable/refuse-events.ts";
 import { answerPoll, noteProtocol, takeBack, takeRuns } from "../hand-out/hand-out.ts";
 import { LEFT_AFTER_US, replaceEngine } from "../hand-out/work.ts";
 import { renderAnswer, renderWorkItem } from "../hand-out/work-item.ts";
@@ -128,8 +128,8 @@ function refusalOf(
   const checked = validate(ReportEvents, events);
   if (!checked.ok) return refuse("invalid", `reports of run ${run_id}: ${checked.error}`);
   if (!hasHeld(run, engine, lease)) return refuse("never_held", engine.id, run_id, lease);
-  const wrongPark = refusePark(turn, run, events);
-  if (wrongPark !== null) return wrongPark;
+  const wrong = refuseEvents(turn, run, events);
+  if (wrong !== null) return wrong;
   // A large report of the run is under way as a request of its own; the engine sends this one again after it.
   return turn.state.openReports.find(run_id) === undefined ? null : refuse("busy");
 }

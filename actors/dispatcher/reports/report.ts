@@ -20,7 +20,8 @@ import { newReport, type OpenReport, type ReportHead } from "../../core/state/op
 import { type Run, withEntry, withSequence } from "../../core/state/run.ts";
 import type { TaskRun } from "../../core/state/task-run.ts";
 import type { Turn } from "../../core/turn.ts";
-import { parkByReport, refusePark } from "../durable/park.ts";
+import { parkByReport } from "../durable/park.ts";
+import { refuseEvent, refuseEvents } from "../durable/refuse-events.ts";
 import { storeStep } from "../durable/steps.ts";
 import { touchContact } from "../engines/contact.ts";
 import { sequenceKeyOf } from "../hand-out/hand-out.ts";
@@ -41,17 +42,17 @@ export function report(turn: Turn, command: Command<"Report">): void {
   const opened = openReport(turn, command);
   if (opened === undefined) return;
   const { openReports } = turn.state;
-  const wrongPark = refuseOnlySlice(turn, opened);
-  if (wrongPark !== null) return turn.answers.refuse(command, wrongPark);
+  const refusal = refuseOnlySlice(turn, opened);
+  if (refusal !== null) return turn.answers.refuse(command, refusal);
   if (openReports.putBehind(opened.head.run_id, command)) return;
   if (opened.slices.length > 1 && turn.state.findRun(opened.head.run_id) !== undefined) openReports.add(opened);
   applyNextSlice(turn, opened);
 }
 
-/** Why a report of one slice is refused as a whole; in larger ones a park that is wrong has no effect. */
+/** Why a report of one slice is refused as a whole; in larger ones a park or step that is wrong has no effect. */
 function refuseOnlySlice(turn: Turn, { head, slices }: OpenReport): Refusal | null {
   const run = slices.length === 1 ? turn.state.findRun(head.run_id) : undefined;
-  return run === undefined ? null : refusePark(turn, run, slices[0]?.() ?? []);
+  return run === undefined ? null : refuseEvents(turn, run, slices[0]?.() ?? []);
 }
 
 /** The report of a command, validated and sliced; undefined when it was refused. */
@@ -205,9 +206,9 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing
       if (standing === "leased") moveByReport(turn, run, event.state);
       return standing === "leased";
     case "step":
-      return standing === "leased" && run.assigned && storeStep(turn, run, event);
+      return standing === "leased" && run.assigned && refuseEvent(turn, run, event) === null && storeStep(turn, run, event);
     case "park":
-      if (standing !== "leased" || !run.assigned || refusePark(turn, run, [event]) !== null) return false;
+      if (standing !== "leased" || !run.assigned || refuseEvent(turn, run, event) !== null) return false;
       parkByReport(turn, run, event);
       return true;
     case "artifact":

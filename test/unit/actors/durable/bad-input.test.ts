@@ -1,7 +1,9 @@
 /** Waits that no run can mean are refused with a clear error, and nothing of their request is armed. */
 import t from "tap";
+import { CHILD_DEPTH_MAX, STEP_BYTES_MAX, STEP_INLINE_BYTES_MAX } from "#protocol/limits";
 import { operations } from "../../../support/decision-record.ts";
-import { arm, parkOf, send, startDurable } from "../../../support/durable-steps.ts";
+import { createId } from "../../../support/dispatch-steps.ts";
+import { arm, parkOf, send, startDurable, stepOf, takeRun } from "../../../support/durable-steps.ts";
 import { storedKit } from "../../../support/stored-kit.ts";
 
 const YEAR_10000_US = Date.UTC(10_000, 0, 1) * 1_000;
@@ -50,4 +52,40 @@ t.test("a child of a flow that does not exist, or was deleted, is refused by its
   const other = startDurable(kit, { project: "shop", flow: "summary" }, "e2");
   kit.send("DeleteFlow", { target: kit.run(other.id).flow.id });
   t.match(arm(kit, held, [{ wait: 2, kind: "child", flow: "summary" }]).reply, { status: 404, body: { error: /shop\/summary/ } });
+});
+
+t.test("flows that call each other are refused as soon as they are more than eight deep, with the whole chain", async (t) => {
+  const { kit } = storedKit();
+  createId(kit, { flow: "odd", options: { durable: true } });
+  kit.send("CancelRun", { target: 1 });
+  let held = startDurable(kit, { flow: "even" });
+  for (let depth = 1; depth <= CHILD_DEPTH_MAX; depth += 1) {
+    t.equal(arm(kit, held, [{ wait: 1, kind: "child", flow: depth % 2 === 1 ? "odd" : "even" }]).reply?.status, 200);
+    held = takeRun(kit, `e${depth + 1}`);
+  }
+  const refused = arm(kit, held, [{ wait: 1, kind: "child", flow: "odd" }]);
+  const chain = ["even", "odd", "even", "odd", "even", "odd", "even", "odd", "even"].join(" > ");
+  t.match(refused.reply, { status: 422, body: { error: `children are at most 8 deep: ${chain}` } });
+  t.strictSame(operations(refused, "put_wait"), []);
+  t.strictSame(operations(refused, "insert_run"), []);
+});
+
+t.test("a step with a result that is too large, or with none, is refused with the field that is wrong", async (t) => {
+  const { kit } = storedKit();
+  const held = startDurable(kit);
+  const { value: _value, ...without } = stepOf(3, 7);
+  const sha256 = "a".repeat(64);
+  for (const [step, error] of [
+    [{ value: "x".repeat(STEP_INLINE_BYTES_MAX + 1) }, /^events\[0\]\.value: expected at most 64000 characters$/],
+    [{ file: { sha256, bytes: STEP_BYTES_MAX + 1 } }, /^events\[0\]\.file\.bytes: expected at most 16777216$/],
+    [{ file: { sha256: "../../etc", bytes: 1 } }, /^events\[0\]\.file\.sha256: expected /],
+    [{ value: "ü".repeat(STEP_INLINE_BYTES_MAX) }, /^the value of step "step-7" /],
+    [{}, /^step "step-7" needs either `value` or `file`$/],
+    [{ value: "1", file: { sha256, bytes: 1 } }, /^step "step-7" needs either `value` or `file`$/],
+  ] as const) {
+    const sent = send(kit, held, [{ ...without, ...step }]);
+    t.equal(sent.reply?.status, 422, JSON.stringify(step).slice(0, 80));
+    t.match(sent.reply?.body["error"], error);
+    t.strictSame(operations(sent, "insert_step"), []);
+  }
 });
