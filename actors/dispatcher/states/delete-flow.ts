@@ -32,8 +32,10 @@ export function deleteFlowCommand(turn: Turn, command: Command): void {
     open.commands.push(command);
     return;
   }
-  // Take all runs out of the queue first, so that resources freed by one run do not start the next.
-  const taken = [...turn.state.runs.values()].filter((run) => run.flow === flow && run.place !== "none");
+  // Take the runs out of the queue first, so that resources freed by one run do not start the next. Runs that are not due stay
+  // with their schedules, which decide fires until the flow is gone.
+  const isQueued = ({ place }: Run): boolean => place !== "none" && place !== "future";
+  const taken = [...turn.state.runs.values()].filter((run) => run.flow === flow && isQueued(run));
   for (const run of taken) turn.state.queue.leave(run);
   turn.state.openDeletions.set(flow.id, { commands: [command], taken, wroteTurn: 0, called: false });
   deletionSlice(turn, flow.id);

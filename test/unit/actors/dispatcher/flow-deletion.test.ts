@@ -143,3 +143,19 @@ t.test("the rerun of a crashed run does not come, and the runs of fires to come 
   t.equal(kit.state.room.rerunDueUs(crashed), undefined);
   t.same(kit.state.schedules.all(), []);
 });
+
+t.test("schedules decide their fires until the flow is gone: a fire that is missed on the way is dropped", async (t) => {
+  const { kit } = kitOf();
+  ended(kit, 6);
+  kit.send("CreateSchedule", { target: 1, body: { kind: "interval", interval: 86_400, catchup: "skip" } });
+  const first = kit.send("DeleteFlow", { target: 1 });
+  const [next] = [...kit.state.runs.values()].filter(({ schedule_id }) => schedule_id !== null);
+  t.equal(next?.place, "future");
+  kit.setClock(86_500_000_000);
+  kit.pass(1_000_000);
+  t.match(kit.state.findRun(next?.id ?? 0)?.state, { name: "Skipped", details: { reason: "catchup" } });
+  const flow = kit.state.flows.get(1);
+  if (flow !== undefined) flow.live = true;
+  untilAnswered(kit, first.command);
+  t.equal(workOf(poll(kit, "e1")), null, "the flow stays, and the missed fire does not run");
+});
