@@ -150,6 +150,8 @@ export class ExchangesChecker implements Checker {
 
   #given(operation: Operation): void {
     const lease = operation.number("assignment_id");
+    // A person has begun it, as above, and may have moved it back since: it is the engine's until the engine's liveness ends.
+    if (operation.text("state_type") !== "Scheduled") this.#unnamed.delete(lease);
     if (operation.number("assigned") === 0 || this.#leases.has(lease)) return;
     this.#leases.add(lease);
     const [run, pid] = [operation.number("id"), operation.number("engine_pid")];
