@@ -38,6 +38,7 @@ export interface Child<Result> {
 /**
  * A run of another flow that the current run calls, with its own options, retries and history; a plain call of a flow executes it
  * as part of the current run. The child is recognised by its flow and parameters, or by `key`: the same key is the same child.
+ * Its result arrives as JSON: a Date as a text, a Map as `{}`.
  * @throws TypeError when `flow` was not made by flow(); at the start: ParameterError; Error outside a durable flow's function,
  * for an unknown flow, and for more than 8 children inside each other
  * @example

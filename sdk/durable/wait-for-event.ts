@@ -29,7 +29,7 @@ export interface AwaitedEvent {
  * Waits for an event of this name, which emit(), POST /api/events or the server itself records. All events since the beginning
  * of the run count, also those before this call. Each event settles at most one wait of the run, and the oldest matching event
  * is taken first.
- * @throws WaitTimeout; Error outside a durable flow's function
+ * @throws WaitTimeout; TypeError for a value of `where` that is not JSON; Error outside a durable flow's function
  * @example
  * ```ts
  * import assert from "node:assert/strict";
@@ -49,10 +49,10 @@ export async function waitForEvent(name: string, options: EventWaitOptions = {})
   const what = `waitForEvent("${name}")`;
   if (typeof name !== "string" || name === "") throw new TypeError("waitForEvent() needs the name of an event");
   const timeout = options.timeout === undefined ? undefined : parseDuration(options.timeout);
+  const where = options.where === undefined ? undefined : filterOf(what, options.where);
   const call = waitCall(what);
   if (call === null) return await never();
   const { durable, caller } = call;
-  const where = options.where === undefined ? undefined : (JSON.parse(JSON.stringify(options.where)) as Record<string, unknown>);
   const wait = await durable.arm({
     ...waitIdentity(caller, "event", options.key, [name, where]),
     kind: "event",
@@ -64,4 +64,14 @@ export async function waitForEvent(name: string, options: EventWaitOptions = {})
   const outcome = await durable.outcome(wait, options.hold);
   if (outcome.kind === "event") return outcome.event as unknown as AwaitedEvent;
   throw new WaitTimeout(`event "${name}"`, timeout ?? 0);
+}
+
+/** A value that JSON leaves out would be no condition at all, and any event of the name would do. */
+function filterOf(what: string, where: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const filter: [string, unknown][] = Object.entries(where).map(([path, value]) => {
+    const text = typeof value === "bigint" ? undefined : JSON.stringify(value);
+    if (text === undefined) throw new TypeError(`${what} compares "${path}" with a value that is not JSON: ${String(value)}`);
+    return [path, JSON.parse(text) as unknown];
+  });
+  return Object.fromEntries(filter);
 }

@@ -147,7 +147,11 @@ function resultDetails(run: ActiveRun, value: unknown): Record<string, unknown> 
   } catch (error) {
     writeLog(run, null, 30, "millrace.run", `the result is not JSON and is not kept: ${describeFailure(error).message}`);
   }
-  if (text === undefined) return {};
+  if (text === undefined) {
+    if (typeof value === "function" || typeof value === "symbol")
+      writeLog(run, null, 30, "millrace.run", `the result is not JSON and is not kept: it is a ${typeof value}`);
+    return {};
+  }
   const bytes = Buffer.byteLength(text);
   if (bytes <= RESULT_BYTES_MAX) return { result: JSON.parse(text) as unknown };
   const size = `${bytes} bytes as JSON, more than the ${RESULT_BYTES_MAX} that are stored`;

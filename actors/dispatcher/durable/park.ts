@@ -3,7 +3,7 @@
  * its waits settles. Not durable runs park for the delay before their next attempt.
  */
 import { type Refusal, refuse } from "#protocol/errors";
-import { PROGRESS_BYTES_MAX } from "#protocol/limits";
+import { INTEGER_MAX, PROGRESS_BYTES_MAX } from "#protocol/limits";
 import type { ParkReport, WaitKind } from "#protocol/records/durable";
 import type { State } from "#protocol/records/state";
 import { newDurable, type RunDurable, type StoredWait } from "../../core/state/durable.ts";
@@ -33,6 +33,8 @@ const NAMES: readonly (readonly [WaitKind, string])[] = [
 export function refusePark(turn: Turn, run: Run, { progress, waits, retry }: ParkReport): Refusal | null {
   if (progress != null && JSON.stringify(progress).length > PROGRESS_BYTES_MAX)
     return refuse("value_too_large", "progress", PROGRESS_BYTES_MAX);
+  if (retry != null && turn.nowUs + retry.delay * 1e6 > INTEGER_MAX)
+    return refuse("invalid", "retry.delay: times after the year 2255 cannot be stored");
   if (waits.length === 0 && retry == null) return refuse("invalid", "a park needs a wait or a retry delay");
   const lineage = lineageOf(turn.state, run);
   const unknown = waits.find((identity) => lineage === null || turn.state.durable.find(lineage, identity) === null);

@@ -43,6 +43,14 @@ t.test("a sleep until a time that has passed, and a timeout of 0, end at once", 
   t.match(send(kit, held, [parkOf(kit, 3, [1, 2])]).reply?.body, { run_state: { name: "Resuming" } }, "nothing is waited for");
 });
 
+t.test("a retry delay beyond what can be stored is refused, and the run goes on in its engine", async (t) => {
+  const { kit } = storedKit();
+  const held = startDurable(kit);
+  const sent = send(kit, held, [parkOf(kit, 3, [], { retry: { delay: THREE_THOUSAND_YEARS_SECS, attempt: 1 } })]);
+  t.match(sent.reply, { status: 422, body: { error: "retry.delay: times after the year 2255 cannot be stored" } });
+  t.equal(kit.run(held.id).state.type, "Running");
+});
+
 t.test("a child of a flow that does not exist, or was deleted, is refused by its name", async (t) => {
   const { kit } = storedKit();
   const held = startDurable(kit, { project: "shop", flow: "report" });

@@ -272,6 +272,29 @@ t.test("a time that cannot be waited for fails the call, and one that has passed
   }
 });
 
+t.test("a condition on an event that is not JSON fails the call, because any event would meet it", async (t) => {
+  const order: { id?: number } = {};
+  for (const value of [order.id, () => 7, Symbol("7"), 7n]) {
+    const wait = flow("order", { durable: true }, () => waitForEvent("paid", { where: { "payload.order": value } }));
+    const { state } = await runFlow(wait, {}, { events: [{ name: "paid", payload: { order: 8 } }] });
+    t.match(
+      state.message,
+      `TypeError: waitForEvent("paid") compares "payload.order" with a value that is not JSON: ${String(value)}`,
+    );
+  }
+});
+
+t.test("a timeout of 0 ends the wait at once", async (t) => {
+  for (const [wait, waitedFor] of [
+    [() => waitForEvent("paid", { timeout: 0 }), 'event "paid"'],
+    [async () => await (await callback({ timeout: 0 })).result(), "the callback"],
+    [() => waitForInput("Go?", undefined, { timeout: 0 }), 'the answer to "Go?"'],
+  ] as const) {
+    const { state } = await runFlow(flow("zero", { durable: true }, async () => void (await wait())));
+    t.match(state, { name: "Failed", message: `WaitTimeout: ${waitedFor} did not come within 0 s` });
+  }
+});
+
 t.test("a cancel ends a run that waits, and waits fail with the reason of a stop", async (t) => {
   const controller = new AbortController();
   const waiting = flow("waits", { durable: true }, async () => {
