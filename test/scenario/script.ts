@@ -5,6 +5,7 @@
 import { LEASE_MANAGER } from "#actors/names";
 import { DispatchKit, type Outcome, START_US } from "../support/dispatch-kit.ts";
 import { create, move, poll, report } from "../support/dispatch-steps.ts";
+import { arm, type HeldRun, moveOf, parkOf, send } from "../support/durable-steps.ts";
 import { traceOf } from "./trace.ts";
 
 type Command = (kit: DispatchKit, words: string[], json: Record<string, unknown>) => Outcome;
@@ -22,6 +23,11 @@ const COMMANDS: Record<string, Command> = {
   move: (kit, words, json) => move(kit, id(words), word(words, 1), json),
   report: (kit, words, { events, ...json }) =>
     report(kit, id(words), events as unknown[], { engine_id: word(words, 1), ...json }),
+  start: (kit, words) => send(kit, heldOf(words), [moveOf(kit, 1, "Pending"), moveOf(kit, 2, "Running")]),
+  arm: (kit, words, json) => arm(kit, heldOf(words), [{ wait: 1, ...json }]),
+  park: (kit, words, json) => send(kit, heldOf(words), [parkOf(kit, 3, [1], json)]),
+  end: (kit, words) => send(kit, heldOf(words), [moveOf(kit, 4, "Completed")]),
+  wake: (kit, words) => kit.send("WakeRun", { target: id(words) }),
   heartbeat: (kit, words, json) => kit.send("Heartbeat", { body: { run_id: id(words), engine_id: word(words, 1), ...json } }),
   cancel: (kit, words) => kit.send("CancelRun", { target: id(words) }),
   delete: (kit, words) => kit.send("DeleteRun", { target: id(words) }),
@@ -57,6 +63,11 @@ const COMMANDS: Record<string, Command> = {
   resources: (kit, _words, resources) => kit.send("PatchSettings", { body: { resources } }),
   pass: (kit, words) => kit.pass(Number(words[0]) * 1e6),
 };
+
+/** A run, the engine that has it, and its lease. */
+function heldOf(words: string[]): HeldRun {
+  return { id: id(words), engine: word(words, 1), lease: id(words, 2), item: {} };
+}
 
 /** The rule engine's message that a rule fires for the newest event; the JSON holds fields of its trigger. */
 function fire(kit: DispatchKit, rule: number, more: Record<string, unknown>): Outcome {
