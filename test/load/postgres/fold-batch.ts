@@ -1,0 +1,278 @@
+/**
+ * Folds a batch into the rows of a commit's parts: the last effect on each row, and the rows that follow from the operations
+ * (events under their ids, log blocks, indexes by stretches, counts).
+ *
+ * Folding raises counters and adds to caches at once. When the commit fails, drop the folder and make one from the stored marks.
+ */
+import { eventAnswers, type Primitive } from "#protocol/wire/feed";
+import { COUNT_KIND, COUNTED, type Counted, STRETCH_KIND, stateCode, stretchOf } from "#storage/schema/codes";
+import { durationClass, NO_DURATION } from "#storage/schema/duration-class";
+import { keptEvent } from "#storage/schema/kept-answer";
+import type { LogBlocks } from "#storage/schema/log-blocks";
+import { StorageError } from "#storage/sqlite/storage-error";
+import type { Batch } from "#storage/write/batch";
+import type { CommitResult } from "#storage/write/commit-record";
+import type { CounterValues } from "#storage/write/counters";
+import { HOUR_US, QUARTER_US } from "#storage/write/ended-counts";
+import { COLUMNS, OPERATION_NAMES, type OperationName } from "#storage/write/ops";
+import { encoded, encodersOf } from "#storage/write/row-operations";
+import { positionsOf, rowAt, valueAt } from "#storage/write/row-values";
+import { FOLDS, type Part, UPDATES, WRITER_PARTS } from "./parts.ts";
+import { RunFolder } from "./run-folder.ts";
+
+/** What a folder must know of the store. */
+export interface StoredMarks {
+  counters: CounterValues;
+  names: Map<string, number>;
+  /** The flow of each living run. */
+  living: Map<number, number>;
+}
+
+export type Rows = Map<Part, Primitive[][]>;
+
+export interface FoldedBatch {
+  rows: Rows;
+  /** The counters after the commit, in the order of COUNTED. */
+  counters: number[];
+  result: CommitResult;
+}
+
+/** Results kept: more commits than can be unacknowledged. */
+const COMMITS_KEPT = 16;
+
+/** Stretches cached; forgetting one only costs a repeated row. */
+const STRETCHES_REMEMBERED_MAX = 4_096;
+
+const ENCODERS = Object.fromEntries(OPERATION_NAMES.map((name) => [name, encodersOf(name)]));
+const EVENT = positionsOf("insert_event");
+const TASK = positionsOf("put_task_run");
+const COUNT = positionsOf("count_runs");
+const IDEMPOTENCY = positionsOf("put_idempotency");
+const EVENT_ENCODERS = encodersOf(
+  "insert_event",
+  COLUMNS.insert_event.filter((column) => column !== "name"),
+);
+const RAISED: Readonly<Partial<Record<OperationName, Counted>>> = {
+  insert_flow: "flows",
+  put_task_run: "task_runs",
+  put_artifact: "artifacts",
+  insert_lease: "leases",
+  put_schedule: "schedules",
+  put_backfill: "backfills",
+  put_wait: "waits",
+  put_rule: "rules",
+  put_firing: "firings",
+  put_expectation: "expectations",
+  put_outbound: "outbound",
+};
+
+interface Effect {
+  operation: OperationName;
+  part: Part;
+  row: Primitive[];
+}
+
+interface Times {
+  min: number;
+  max: number;
+}
+
+export class BatchFolder {
+  readonly #counters: CounterValues;
+  readonly #names: Map<string, number>;
+  readonly #seen = new Set<string>();
+  readonly #runs: RunFolder;
+  #rows: Rows = new Map();
+  readonly #effects = new Map<string, Effect>();
+  readonly #counts = new Map<string, Primitive[]>();
+  readonly #ended = new Map<string, Primitive[]>();
+  readonly #quarters = new Map<string, Primitive[]>();
+  readonly #times = new Map<number, Times>();
+
+  constructor({ counters, names, living }: StoredMarks, nowUs: () => number) {
+    this.#counters = { ...counters };
+    this.#names = new Map(names);
+    this.#runs = new RunFolder(new Map(living), nowUs, {
+      raise: (name, id) => this.#raise(name, id),
+      code: (name) => this.#code(name),
+      add: (part, row) => this.#add(part, row),
+    });
+  }
+
+  fold({ batch, logs }: { batch: Batch; logs: LogBlocks }): FoldedBatch {
+    this.#rows = new Map();
+    const first_event_id = this.#counters.events + 1;
+    const first_seq = this.#counters.stream + 1;
+    this.#counters.stream += batch.stream.length / 2;
+    this.#foldLogs(logs);
+    this.#foldOperations(batch.ops);
+    this.#runs.flush();
+    for (const { part, row } of this.#effects.values()) this.#add(part, row);
+    this.#flushSums(batch.received_us ?? null);
+    const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
+    this.#add(WRITER_PARTS.commits, commitRow(batch, result));
+    for (const pending of [this.#effects, this.#counts, this.#ended, this.#quarters, this.#times]) pending.clear();
+    return { rows: this.#rows, counters: COUNTED.map((name) => this.#counters[name]), result };
+  }
+
+  #add(part: Part, row: Primitive[]): void {
+    const rows = this.#rows.get(part);
+    if (rows === undefined) this.#rows.set(part, [row]);
+    else rows.push(row);
+  }
+
+  #raise(name: Counted, id: number): void {
+    if (id > this.#counters[name]) this.#counters[name] = id;
+  }
+
+  #code(name: string): number {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    const code = this.#names.size + 1;
+    this.#names.set(name, code);
+    this.#add(WRITER_PARTS.names, [code, name]);
+    return code;
+  }
+
+  #foldLogs(logs: LogBlocks): void {
+    for (const { id, run_id, attempt, count, level_mask, lines } of logs.blocks) {
+      const packed = typeof lines === "string" ? 0 : 1;
+      this.#add(WRITER_PARTS.logBlocks, [id, run_id, attempt, count, level_mask, packed, lines]);
+      this.#raise("logs", id);
+    }
+  }
+
+  #foldOperations(ops: readonly Primitive[]): void {
+    for (let at = 0; at < ops.length; ) {
+      const name = OPERATION_NAMES[Number(ops[at])];
+      if (name === undefined) throw new StorageError("operation", `operation ${String(ops[at])} at ${at} is not known`);
+      this.#foldOperation(name, ops, at + 1);
+      at += COLUMNS[name].length + 1;
+    }
+  }
+
+  #foldOperation(name: OperationName, ops: readonly Primitive[], at: number): void {
+    switch (name) {
+      case "insert_run":
+        return this.#runs.insert(ops, at);
+      case "update_run":
+        return this.#runs.update(ops, at);
+      case "set_lineage":
+        return this.#runs.setLineage(rowAt(name, ops, at));
+      case "insert_event":
+        return this.#foldEvent(ops, at);
+      case "put_event_chain":
+        return this.#add(WRITER_PARTS.eventChains, [this.#counters.events, rowAt(name, ops, at).depth]);
+      case "count_runs":
+      case "count_task_runs":
+        return this.#foldCount(name === "count_runs" ? COUNT_KIND.runs : COUNT_KIND.task_runs, ops, at);
+      case "count_ended":
+        return this.#foldEnded(ops, at);
+      default:
+        return this.#foldRow(name, ops, at);
+    }
+  }
+
+  #foldRow(name: OperationName, ops: readonly Primitive[], at: number): void {
+    const known = FOLDS[name] ?? UPDATES[name];
+    if (known === undefined) throw new StorageError("operation", `${name} cannot be folded into one statement`);
+    const row = (ENCODERS[name] ?? []).map((encoder) => encoded(encoder, ops, at));
+    if (name === "put_idempotency") row[IDEMPOTENCY.body] ??= keptEvent(this.#counters.events);
+    const key = `${known.table}\n${known.key.map((position) => String(ops[at + position])).join("\n")}`;
+    const pending = this.#effects.get(key);
+    if (name in UPDATES && pending !== undefined && pending.operation !== name) overlay(pending, name, row);
+    else if (!known.first || pending === undefined) this.#effects.set(key, { operation: name, part: known.part, row });
+    const counted = RAISED[name];
+    if (counted !== undefined) this.#raise(counted, Number(ops[at]));
+    if (name === "put_task_run") this.#noteTaskRun(ops, at);
+  }
+
+  #foldEvent(ops: readonly Primitive[], at: number): void {
+    this.#counters.events += 1;
+    const id = this.#counters.events;
+    const name = this.#code(valueAt(ops, at, EVENT.name));
+    const resource = valueAt(ops, at, EVENT.resource);
+    const own = resource === null ? null : (JSON.parse(resource) as { kind?: unknown; id?: unknown });
+    const values = EVENT_ENCODERS.map((encoder) => encoded(encoder, ops, at));
+    this.#add(WRITER_PARTS.events, [id, name, ...values, textOf(own?.kind), textOf(own?.id)]);
+    const stretch = stretchOf(id);
+    this.#note(STRETCH_KIND.event_name, name, stretch);
+    const flow = valueAt(ops, at, EVENT.flow_id);
+    if (flow !== null) this.#note(STRETCH_KIND.event_flow, flow, stretch);
+    const ofTask = valueAt(ops, at, EVENT.task_run_id) !== null && valueAt(ops, at, EVENT.state_type) !== null;
+    const kind = own === null ? (ofTask ? "task_run" : "run") : String(own.kind);
+    this.#note(STRETCH_KIND.event_resource, this.#code(kind), stretch);
+    const occurred = valueAt(ops, at, EVENT.occurred);
+    const times = this.#times.get(stretch);
+    if (times === undefined) this.#times.set(stretch, { min: occurred, max: occurred });
+    else {
+      times.min = Math.min(times.min, occurred);
+      times.max = Math.max(times.max, occurred);
+    }
+  }
+
+  #noteTaskRun(ops: readonly Primitive[], at: number): void {
+    const stretch = stretchOf(valueAt(ops, at, TASK.id));
+    this.#note(STRETCH_KIND.task_flow, this.#runs.flowOf(valueAt(ops, at, TASK.run_id)), stretch);
+    const type = valueAt(ops, at, TASK.state_type);
+    const name = valueAt(ops, at, TASK.state_name);
+    if (valueAt(ops, at, TASK.end_time) !== null) this.#note(STRETCH_KIND.task_state, stateCode(type), stretch);
+    if (name !== type) this.#note(STRETCH_KIND.task_state_name, this.#code(name), stretch);
+  }
+
+  #note(kind: number, value: number, stretch: number): void {
+    const key = `${stretch}:${kind}:${value}`;
+    if (this.#seen.has(key)) return;
+    if (this.#seen.size >= STRETCHES_REMEMBERED_MAX) this.#seen.clear();
+    this.#seen.add(key);
+    // The cache may have forgotten a row of this commit; the conflict clause then ignores the second one.
+    this.#add(WRITER_PARTS.stretches, [kind, value, stretch]);
+  }
+
+  #foldCount(kind: number, ops: readonly Primitive[], at: number): void {
+    const state = stateCode(valueAt(ops, at, COUNT.state_type));
+    addTo(this.#counts, [valueAt(ops, at, COUNT.flow_id), kind, state], valueAt(ops, at, COUNT.delta));
+  }
+
+  #foldEnded(ops: readonly Primitive[], at: number): void {
+    const { ended_at, flow_id, task_name, state_type, duration, delta, state_name } = rowAt("count_ended", ops, at);
+    const group = duration === null ? NO_DURATION : durationClass(duration);
+    addTo(this.#ended, [Math.floor(ended_at / HOUR_US), flow_id, task_name, stateCode(state_type), group], delta);
+    if (task_name === "") addTo(this.#quarters, [Math.floor(ended_at / QUARTER_US), state_name], delta);
+  }
+
+  #flushSums(receivedUs: number | null): void {
+    for (const row of this.#counts.values()) this.#add(WRITER_PARTS.counts, row);
+    for (const row of this.#ended.values()) this.#add(WRITER_PARTS.endedCounts, row);
+    for (const row of this.#quarters.values()) this.#add(WRITER_PARTS.endedQuarters, row);
+    for (const [stretch, { min, max }] of this.#times)
+      this.#add(WRITER_PARTS.eventTimes, [stretch, min, max, receivedUs ?? max, this.#counters.logs]);
+  }
+}
+
+/** Replaces columns of a row that the same commit puts. */
+function overlay(pending: Effect, name: OperationName, row: readonly Primitive[]): void {
+  if (UPDATES[name]?.whole !== pending.operation)
+    throw new StorageError("operation", `${name} follows ${pending.operation} of the same row in one commit`);
+  const whole: readonly string[] = COLUMNS[pending.operation];
+  for (const [index, column] of COLUMNS[name].entries()) pending.row[whole.indexOf(column)] = row[index] ?? null;
+}
+
+function addTo(sums: Map<string, Primitive[]>, key: readonly Primitive[], delta: number): void {
+  const text = key.join("\n");
+  const known = sums.get(text);
+  if (known === undefined) sums.set(text, [...key, delta]);
+  else known[known.length - 1] = Number(known.at(-1)) + delta;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function commitRow(batch: Batch, result: CommitResult): Primitive[] {
+  const { source, number, stream, replies } = batch;
+  const commands = eventAnswers({ stream, first_event_id: 0 }).map(([command]) => command);
+  for (let index = 0; index < replies.length; index += 3) commands.push(Number(replies[index]));
+  const bases = [[number, result.first_event_id, result.first_seq, ...result.logs]];
+  return [number % COMMITS_KEPT, source, number, JSON.stringify(bases), JSON.stringify(commands)];
+}

@@ -1,0 +1,4 @@
+/** Migrations in order: the version of a store is the number of migrations applied to it. */
+import * as initial from "./0001-initial.ts";
+
+export const MIGRATIONS: readonly { name: string; sql: string }[] = [initial];

@@ -1,0 +1,238 @@
+/**
+ * The parts of a commit's statement: each changes the rows of one table from columns of values, which the statement passes as
+ * arrays. A part touches a row once at most, because the parts of a statement all see the rows as they were before it.
+ */
+import type { ColumnKind, Columns } from "#storage/write/columns";
+import { COLUMNS, OPERATIONS, type OperationName } from "#storage/write/ops";
+import { type PostgresType, postgresType } from "./columns.ts";
+
+interface PartColumn {
+  readonly name: string;
+  readonly type: PostgresType;
+}
+
+export interface Part {
+  readonly columns: readonly PartColumn[];
+  /** Whether each of the rows must change exactly one stored row; the statement fails otherwise. */
+  readonly exact: boolean;
+  /** The common table expressions of the part; `rows` is an item of FROM that is called u. */
+  text(name: string, rows: string): string;
+}
+
+function columnsOf(name: OperationName): PartColumn[] {
+  return COLUMNS[name].map((column) => ({ name: column, type: postgresType(kindOf(name, column)) }));
+}
+
+function kindOf(name: OperationName, column: string): ColumnKind {
+  const columns: Columns = OPERATIONS[name];
+  const found = columns[column];
+  if (found === undefined) throw new Error(`${name} has no column ${column}`);
+  return found.kind;
+}
+
+const list = (columns: readonly PartColumn[], prefix = "") => columns.map(({ name }) => prefix + name).join(", ");
+
+/** Inserts rows; `conflict` is what follows for existing rows. */
+function insert(table: string, columns: readonly PartColumn[], conflict = ""): Part {
+  const text = (name: string, rows: string) =>
+    `${name} AS (INSERT INTO ${table} AS t (${list(columns)}) SELECT ${list(columns)} FROM ${rows}${conflict})`;
+  return { columns, exact: false, text };
+}
+
+/** Inserts rows, or replaces the other columns of the rows that have this key. */
+export function put(operation: OperationName, table: string, key: readonly string[]): Part {
+  const columns = columnsOf(operation);
+  const rest = columns.filter(({ name }) => !key.includes(name)).map(({ name }) => `${name} = excluded.${name}`);
+  return insert(table, columns, ` ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${rest.join(", ")}`);
+}
+
+/** Inserts the rows that do not exist. */
+export function putFirst(operation: OperationName, table: string): Part {
+  return insert(table, columnsOf(operation), " ON CONFLICT DO NOTHING");
+}
+
+/** Deletes the rows with these keys. */
+export function remove(operation: OperationName, table: string): Part {
+  const columns = columnsOf(operation);
+  const same = columns.map(({ name }) => `t.${name} = u.${name}`).join(" AND ");
+  return { columns, exact: false, text: (name, rows) => `${name} AS (DELETE FROM ${table} t USING ${rows} WHERE ${same})` };
+}
+
+/** Updates the rows with these ids. */
+export function update(operation: OperationName, table: string): Part {
+  return updateColumns(columnsOf(operation), table, false);
+}
+
+function updateColumns(columns: readonly PartColumn[], table: string, exact: boolean): Part {
+  const rest = columns.filter(({ name }) => name !== "id").map(({ name }) => `${name} = ${newValue(name)}`);
+  const text = (name: string, rows: string) =>
+    `${name} AS (UPDATE ${table} t SET ${rest.join(", ")} FROM ${rows} WHERE t.id = u.id RETURNING t.id)`;
+  return { columns, exact, text };
+}
+
+const LINEAGE: readonly PartColumn[] = [
+  { name: "lineage_id", type: "int8" },
+  { name: "caller_run_id", type: "int8" },
+];
+
+/** The value of a column of a run or other row after an update. */
+function newValue(column: string): string {
+  // Marks are appended, so that the core need not keep those that are stored.
+  if (column === "marks") return "concat(t.marks, u.marks)";
+  // A run gets its lineage once; most updates do not carry it.
+  return LINEAGE.some(({ name }) => name === column) ? `coalesce(u.${column}, t.${column})` : `u.${column}`;
+}
+
+const RUN_COLUMNS = [...columnsOf("insert_run"), ...LINEAGE];
+const CHANGED_COLUMNS = [...columnsOf("update_run"), ...LINEAGE];
+
+/** Moves rows of runs from one table to the other, with a new state. */
+function moveRun(from: string, to: string): Part {
+  const changed = CHANGED_COLUMNS.map(({ name }) => name).filter((name) => name !== "id");
+  const values = RUN_COLUMNS.map(({ name }) => (changed.includes(name) ? `${newValue(name)} AS ${name}` : `t.${name}`));
+  const text = (name: string, rows: string) =>
+    `${name} AS (DELETE FROM ${from} t USING ${rows} WHERE t.id = u.id RETURNING ${values.join(", ")}),
+${name}_moved AS (INSERT INTO ${to} (${list(RUN_COLUMNS)}) SELECT ${list(RUN_COLUMNS)} FROM ${name})`;
+  return { columns: CHANGED_COLUMNS, exact: true, text };
+}
+
+/** Column name and type of a table whose rows the writer makes. */
+function columns(...pairs: readonly `${string} ${PostgresType}`[]): PartColumn[] {
+  return pairs.map((pair) => {
+    const [name = "", type] = pair.split(" ");
+    return { name, type: type as PostgresType };
+  });
+}
+
+/** The rows of runs. */
+export const RUN_PARTS = {
+  inserted: insert("live_runs", RUN_COLUMNS),
+  insertedEnded: insert("runs", RUN_COLUMNS),
+  moved: updateColumns(CHANGED_COLUMNS, "live_runs", true),
+  ended: moveRun("live_runs", "runs"),
+  /** An engine reports once more after the end of its run. */
+  endedBefore: updateColumns(CHANGED_COLUMNS, "runs", true),
+  revived: moveRun("runs", "live_runs"),
+  lineage: updateColumns(columnsOf("set_lineage"), "live_runs", true),
+} as const;
+
+const ADDED = "DO UPDATE SET count = t.count + excluded.count";
+
+/** Rows that follow from others: events, log blocks, indexes by stretches, counts. */
+export const WRITER_PARTS = {
+  names: insert("names", columns("id int8", "name text")),
+  events: insert("events", [
+    ...columns("id int8", "name int8"),
+    ...columnsOf("insert_event").filter(({ name }) => name !== "name"),
+    ...columns("resource_kind text", "resource_id text"),
+  ]),
+  eventChains: insert("event_chains", columns("event_id int8", "depth int8")),
+  logBlocks: insert(
+    "log_blocks",
+    columns("id int8", "run_id int8", "attempt int8", "count int8", "level_mask int8", "packed int2", "lines bytea"),
+  ),
+  runTags: insert("run_tags", columns("tag int8", "run_id int8"), " ON CONFLICT DO NOTHING"),
+  stretches: insert("stretches", columns("kind int8", "value int8", "stretch int8"), " ON CONFLICT DO NOTHING"),
+  runTimes: insert(
+    "run_times",
+    columns("stretch int8", "start_min int8", "start_max int8"),
+    ` ON CONFLICT (stretch) DO UPDATE SET start_min = least(t.start_min, excluded.start_min),
+      start_max = greatest(t.start_max, excluded.start_max)`,
+  ),
+  eventTimes: insert(
+    "event_times",
+    columns("stretch int8", "occurred_min int8", "occurred_max int8", "received_max int8", "log_id int8"),
+    ` ON CONFLICT (stretch) DO UPDATE SET occurred_min = least(t.occurred_min, excluded.occurred_min),
+      occurred_max = greatest(t.occurred_max, excluded.occurred_max),
+      received_max = greatest(t.received_max, excluded.received_max), log_id = excluded.log_id`,
+  ),
+  counts: insert(
+    "counts",
+    columns("flow_id int8", "kind int8", "state_type int2", "count int8"),
+    ` ON CONFLICT (flow_id, kind, state_type) ${ADDED}`,
+  ),
+  endedCounts: insert(
+    "ended_counts",
+    columns("hour int8", "flow_id int8", "task_name text", "state_type int2", "duration_class int8", "count int8"),
+    ` ON CONFLICT (hour, flow_id, task_name, state_type, duration_class) ${ADDED}`,
+  ),
+  endedQuarters: insert(
+    "ended_quarters",
+    columns("quarter int8", "state_name text", "count int8"),
+    ` ON CONFLICT (quarter, state_name) ${ADDED}`,
+  ),
+  commits: insert(
+    "commits",
+    columns("slot int8", "source int8", "number int8", "bases text", "commands text"),
+    ` ON CONFLICT (slot) DO UPDATE SET source = excluded.source, number = excluded.number, bases = excluded.bases,
+      commands = excluded.commands`,
+  ),
+} as const;
+
+interface Fold {
+  readonly table: string;
+  readonly part: Part;
+  /** Positions of the key among the values. */
+  readonly key: readonly number[];
+  /** Whether the first row of a key stays. */
+  readonly first: boolean;
+}
+
+function fold(operation: OperationName, table: string, key: readonly string[], part: Part, first = false): Fold {
+  return { table, part, first, key: key.map((column) => (COLUMNS[operation] as readonly string[]).indexOf(column)) };
+}
+
+const puts = (operation: OperationName, table: string, key: readonly string[] = ["id"]) =>
+  fold(operation, table, key, put(operation, table, key));
+const removes = (operation: OperationName, table: string, key: readonly string[] = ["id"]) =>
+  fold(operation, table, key, remove(operation, table));
+const firsts = (operation: OperationName, table: string, key: readonly string[]) =>
+  fold(operation, table, key, putFirst(operation, table), true);
+
+/** Operations on one row that replace what the same commit did to the row before. */
+export const FOLDS: Readonly<Partial<Record<OperationName, Fold>>> = {
+  insert_flow: puts("insert_flow", "flows"),
+  put_task_run: puts("put_task_run", "task_runs"),
+  put_artifact: puts("put_artifact", "artifacts"),
+  insert_lease: puts("insert_lease", "leases"),
+  delete_lease: removes("delete_lease", "leases"),
+  insert_answer: puts("insert_answer", "answers", ["run_id", "ordinal"]),
+  put_variable: puts("put_variable", "variables", ["name"]),
+  delete_variable: removes("delete_variable", "variables", ["name"]),
+  put_rule: puts("put_rule", "rules"),
+  delete_rule: removes("delete_rule", "rules"),
+  put_guards: puts("put_guards", "rule_guards", ["rule_id"]),
+  delete_guards: removes("delete_guards", "rule_guards", ["rule_id"]),
+  put_fired: firsts("put_fired", "fired", ["run_id", "rule_id"]),
+  put_firing: puts("put_firing", "firings"),
+  put_expectation: puts("put_expectation", "expectations"),
+  put_outbound: puts("put_outbound", "outbound"),
+  delete_outbound: removes("delete_outbound", "outbound"),
+  put_cursor: puts("put_cursor", "cursors", ["name"]),
+  put_chain: puts("put_chain", "chains", ["run_id"]),
+  put_engine: puts("put_engine", "engines"),
+  delete_engine: removes("delete_engine", "engines"),
+  put_rerun: puts("put_rerun", "reruns", ["run_id"]),
+  delete_rerun: removes("delete_rerun", "reruns", ["run_id"]),
+  put_fan_in: puts("put_fan_in", "fan_in", ["downstream_id", "value", "flow_id"]),
+  delete_fan_in: removes("delete_fan_in", "fan_in", ["downstream_id", "value", "flow_id"]),
+  put_idempotency: puts("put_idempotency", "idempotency", ["key"]),
+  put_schedule: puts("put_schedule", "schedules"),
+  delete_schedule: removes("delete_schedule", "schedules"),
+  put_skip: puts("put_skip", "skips", ["schedule_id", "fire"]),
+  delete_skip: removes("delete_skip", "skips", ["schedule_id", "fire"]),
+  put_backfill: puts("put_backfill", "backfills"),
+  put_clock: puts("put_clock", "clock"),
+  insert_step: firsts("insert_step", "steps", ["lineage_id", "identity"]),
+  put_wait: puts("put_wait", "waits"),
+  put_lineage: puts("put_lineage", "lineages"),
+  put_park: puts("put_park", "parks", ["run_id"]),
+  delete_park: removes("delete_park", "parks", ["run_id"]),
+};
+
+/** Operations that change some columns of a row, and the operation that puts the whole row. */
+export const UPDATES: Readonly<Partial<Record<OperationName, Fold & { readonly whole: OperationName }>>> = {
+  update_flow: { ...fold("update_flow", "flows", ["id"], update("update_flow", "flows")), whole: "insert_flow" },
+  fire_rule: { ...fold("fire_rule", "rules", ["id"], update("fire_rule", "rules")), whole: "put_rule" },
+  settle_wait: { ...fold("settle_wait", "waits", ["id"], update("settle_wait", "waits")), whole: "put_wait" },
+};

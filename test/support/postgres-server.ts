@@ -1,0 +1,75 @@
+/** A private PostgreSQL server for tests and measurements: its own folder, a Unix socket in it, no network. */
+import { spawnSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Connection, type Settings } from "../load/postgres/connection.ts";
+
+const INSTALLED = "/usr/lib/postgresql";
+const PORT = 5432;
+
+/** The folder of the server's programs; null when PostgreSQL is not installed. */
+export function postgresPrograms(): string | null {
+  const { MILLRACE_TEST_PG_BIN: given } = process.env;
+  if (given !== undefined) return given;
+  const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED).sort((a, b) => Number(b) - Number(a)) : [];
+  return versions.map((version) => join(INSTALLED, version, "bin")).find((path) => existsSync(join(path, "initdb"))) ?? null;
+}
+
+export interface PostgresServer {
+  /** Of the first process of the server, whose children are its other processes. */
+  pid: number;
+  /** Makes an empty database. */
+  database(name: string): Promise<Settings>;
+  stop(): void;
+}
+
+/** @param settings lines of postgresql.conf */
+export async function startPostgres(programs: string, settings: readonly string[] = []): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-postgres-"));
+  const data = join(folder, "data");
+  // The server refuses to run as root.
+  const asOwner = process.getuid?.() === 0 ? ["runuser", "-u", "postgres", "--"] : [];
+  if (asOwner.length > 0) run(["chown", "postgres", folder]);
+  run([
+    ...asOwner,
+    join(programs, "initdb"),
+    "--no-sync",
+    "-E",
+    "UTF8",
+    "--locale=C",
+    "-A",
+    "trust",
+    "-U",
+    "postgres",
+    "-D",
+    data,
+  ]);
+  const lines = ["listen_addresses = ''", `unix_socket_directories = '${folder}'`, `port = ${PORT}`, ...settings];
+  appendFileSync(join(data, "postgresql.conf"), `${lines.join("\n")}\n`);
+  const control = [...asOwner, join(programs, "pg_ctl"), "-w", "-D", data];
+  run([...control, "-l", join(folder, "log"), "start"]);
+  const settingsOf = (database: string): Settings => ({ host: folder, port: PORT, user: "postgres", database });
+  return {
+    pid: Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]),
+    database: async (name) => {
+      const connection = await Connection.open(settingsOf("postgres"));
+      await connection.run(`CREATE DATABASE ${name}`);
+      await connection.close();
+      return settingsOf(name);
+    },
+    stop: () => {
+      run([...control, "-m", "fast", "stop"]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function run([program = "", ...args]: readonly string[]): void {
+  const { status, error, stderr } = spawnSync(program, args, {
+    cwd: tmpdir(),
+    stdio: ["ignore", "ignore", "pipe"],
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`${program} ${args.join(" ")} failed: ${error?.message ?? stderr}`);
+}
