@@ -19,6 +19,7 @@ import { PAGES } from "../pages.ts";
 import { ChildRuns, RunLink, useChildRuns } from "./child-runs.tsx";
 import { LifeStrip } from "./life-strip.tsx";
 import { type Neighbours, neighbourAddress } from "./neighbours.ts";
+import { PastWaits } from "./past-waits.tsx";
 import { askToRerun } from "./rerun-dialog.tsx";
 
 interface HeaderProps {
@@ -54,6 +55,7 @@ export function RunHeader({ run, neighbours }: HeaderProps): JSX.Element {
       <Cause run={run} />
       <Facts facts={factsOf(run, children)} />
       <LifeStrip run={run} />
+      <PastWaits run={run} />
     </>
   );
 }
