@@ -76,14 +76,14 @@ t.test("other requests are answered while a batch of 8 MiB is created", { timeou
   const sent = post(server.url, text).finally(() => {
     settled = true;
   });
-  let longestMs = 0;
+  let answered = 0;
   while (!settled) {
-    const beforeMs = performance.now();
     t.equal((await server.call("POST", "/api/runs", { ...FLOW, flow: "other", parameters: {} })).status, 201);
-    longestMs = Math.max(longestMs, performance.now() - beforeMs);
+    answered += 1;
   }
   t.equal((await sent).status, 201);
-  t.ok(longestMs < 2_500, `${Math.round(longestMs)} ms`);
+  // A batch that held others up would let through the one before it and the one that waited for it.
+  t.ok(answered >= 10, `${answered} others`);
 });
 
 t.test(
