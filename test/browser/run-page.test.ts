@@ -183,6 +183,42 @@ t.test("the page of a durable run links its caller and its child runs, with thei
   await context.close();
 });
 
+t.test("the runs that a durable run has called stand in its graph, and as a tree that opens below each", async (t) => {
+  const { page, context, complaints } = await open("/runs");
+  const lineageOf = (id: number) =>
+    page.route(`**/api/runs/${id}`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), lineage_id: id } });
+    });
+  await lineageOf(weather.id);
+  await lineageOf(failed.id);
+  const below = await server.run("weather-report", { flights: "5k" });
+  await server.until(below, "Completed");
+  for (const [from, to] of [
+    [weather, failed],
+    [failed, below],
+  ] as const) {
+    const items = [{ kind: "sleep" }, { kind: "child", child_run_id: to.id }];
+    await page.route(`**/api/runs/${from.id}/waits?*`, (route) => route.fulfill({ json: { items, next_cursor: null } }));
+  }
+  await page.goto(`${server.url}/runs/${weather.id}?tab=graph`);
+  const box = page.locator(".graph-box.called");
+  await box.filter({ hasText: `ingest_station_observations #${failed.id}` }).waitFor();
+  t.equal(await box.count(), 1);
+  t.equal(await box.getAttribute("href"), `/runs/${failed.id}`);
+  t.match(await box.getAttribute("title"), /Failed$/);
+  const { nodes } = await server.client.runs.graph(weather.id);
+  t.equal(await page.locator(".graph-box").count(), nodes.length + 1, "beside the boxes of its tasks");
+  await page.getByRole("link", { name: "1 child run" }).click();
+  const tree = page.locator(".panel .run-tree").first();
+  await tree.getByRole("link", { name: `${failed.name} #${failed.id}` }).waitFor();
+  t.equal(await tree.getByRole("link", { name: `#${below.id}` }).count(), 0, "not read before it is opened");
+  await tree.getByText("Runs that it called").first().click();
+  await tree.getByRole("link", { name: `${below.name} #${below.id}` }).waitFor();
+  t.same(complaints, []);
+  await context.close();
+});
+
 t.test("a question with a schema is answered by its form", async (t) => {
   const run = await server.run("approve_invoices");
   await server.until(run, "Paused");

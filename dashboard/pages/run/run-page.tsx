@@ -36,10 +36,13 @@ const TABS: readonly TabEntry[] = [
   { id: "tasks", name: "Tasks", load: () => import("./tasks-tab.tsx") },
   { id: "graph", name: "Graph", load: () => import("./graph/graph-tab.tsx") },
   { id: "waits", name: "Waits", load: () => import("./waits-tab.tsx") },
+  { id: "children", name: "Child runs", load: () => import("./child-runs-tab.tsx") },
   { id: "events", name: "Events", load: () => import("./events-tab.tsx") },
   { id: "artifacts", name: "Artifacts", load: () => import("./artifacts-tab.tsx") },
   { id: "input", name: "Input", load: () => import("./input-tab.tsx") },
 ];
+
+const OF_DURABLE_RUNS: ReadonlySet<string> = new Set(["waits", "children"]);
 
 export function Page({ id }: PageProps): JSX.Element {
   const query = useQuery<Run>(`/api/runs/${id}`, { live: { "run.updated": (run) => run.id === id } });
@@ -75,7 +78,7 @@ function Loaded({ run }: { run: Run }): JSX.Element {
       <RunHeader {...{ run, neighbours }} />
       {run.state.type === "Paused" && <ResumeForm run={run} />}
       <Tabs
-        tabs={TABS.filter(({ id }) => id !== "waits" || run.lineage_id !== undefined).map(({ id, name }) => ({
+        tabs={TABS.filter(({ id }) => !OF_DURABLE_RUNS.has(id) || run.lineage_id !== undefined).map(({ id, name }) => ({
           id,
           name,
           count: countOf(id, run),

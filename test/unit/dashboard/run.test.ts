@@ -2,7 +2,7 @@
 import t from "tap";
 import type { TaskRun } from "#protocol/records/task-run";
 import { layOut } from "../../../dashboard/pages/run/graph/layout.ts";
-import { graphOf, NODES_MAX } from "../../../dashboard/pages/run/graph/model.ts";
+import { CALLED_MAX, graphOf, NODES_MAX } from "../../../dashboard/pages/run/graph/model.ts";
 import { groupTasks } from "../../../dashboard/pages/run/task-groups.ts";
 import { density } from "../../../dashboard/pages/run/timeline/axis.ts";
 import { timelineRows } from "../../../dashboard/pages/run/timeline/rows.ts";
@@ -109,7 +109,9 @@ t.test("the brush shows how much ran when", async (t) => {
 
 t.test("a graph has a box per task, per name, or none", async (t) => {
   const few = [task(1, "a", "Completed", 0, 1), { ...task(2, "b", "Running", 1, null), parents: ["1", "elsewhere"] }];
-  t.match(graphOf(few), { by: "tasks", edges: [["1", "2"]] });
+  t.match(graphOf(few), { by: "tasks", edges: [["1", "2"]], called: [] });
+  const calls = Array.from({ length: CALLED_MAX + 1 }, (_, id) => id);
+  t.same(graphOf(few, calls).called, calls.slice(0, CALLED_MAX), "the first of many called runs");
   const many = Array.from({ length: NODES_MAX }, (_, id) => task(id, "a", "Completed", 0, 1));
   const last = { ...task(9_000, "b", "Failed", 1, 2), parents: many.map(({ external_id }) => external_id) };
   const grouped = graphOf([...many, last]);

@@ -1,26 +1,31 @@
-/** The dependencies between tasks. Loaded with its own chunk when the tab is opened. */
+/** The dependencies between tasks, and the runs that the run has called. Loaded with its own chunk when the tab is opened. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Run } from "#protocol/records/run";
+import { useQuery } from "../../../api/query.ts";
 import { count, counted } from "../../../format/number.ts";
 import { Segments } from "../../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../../parts/notice.tsx";
 import { withParams } from "../../../router/router.ts";
 import { Glyph } from "../../../state/glyph.tsx";
-import { lookOfName } from "../../../state/look.ts";
+import { lookOf, lookOfName } from "../../../state/look.ts";
+import { useChildRuns } from "../child-runs.tsx";
 import { MoreTasks } from "../more-tasks.tsx";
 import type { TabProps } from "../run-page.tsx";
 import { noTasks, useTasks } from "../tasks.ts";
 import { useLayout } from "./laid-out.ts";
 import { BOX, type Layout, type Point } from "./layout-shapes.ts";
-import { type GraphBox, type GraphModel, graphOf, NODES_MAX } from "./model.ts";
+import { calledBox, type GraphBox, type GraphModel, graphOf, NODES_MAX } from "./model.ts";
 import "./graph.css";
 
 export function Tab({ run }: TabProps): JSX.Element {
   const { tasks, more, error, refresh } = useTasks(run.id);
-  const model = useMemo(() => graphOf(tasks ?? []), [tasks]);
+  const called = useChildRuns(run);
+  const model = useMemo(() => graphOf(tasks ?? [], called), [tasks, called.join()]);
   if (error !== null && tasks === null) return <Failure what="The list of tasks" error={error} again={refresh} />;
   if (tasks === null) return <Loading />;
-  if (tasks.length === 0) return <Empty title={noTasks(run)}>A flow that calls no task has no graph.</Empty>;
+  if (tasks.length + called.length === 0)
+    return <Empty title={noTasks(run)}>A flow that calls no task and no run has no graph.</Empty>;
   if (model.by === "none")
     return (
       <Empty title="Too many to be drawn">
@@ -31,7 +36,7 @@ export function Tab({ run }: TabProps): JSX.Element {
   return (
     <>
       <MoreTasks more={more} />
-      <Drawn model={model} tasks={tasks.length} />
+      <Drawn model={model} tasks={tasks.length} called={called.length} />
     </>
   );
 }
@@ -40,7 +45,7 @@ type Zoom = "fit" | "full";
 /** Smaller text is unreadable: the graph scrolls instead. */
 const SCALE_MIN = 0.45;
 
-function Drawn({ model, tasks }: { model: GraphModel; tasks: number }): JSX.Element {
+function Drawn({ model, tasks, called }: { model: GraphModel; tasks: number; called: number }): JSX.Element {
   const { layout, failed } = useLayout(model);
   const [zoom, setZoom] = useState<Zoom>("fit");
   const frame = useRef<HTMLDivElement>(null);
@@ -68,6 +73,15 @@ function Drawn({ model, tasks }: { model: GraphModel; tasks: number }): JSX.Elem
               <a class="underlined" href={withParams({ tab: "tasks" })}>
                 All of them in the table
               </a>
+            </>
+          )}
+          {called > 0 && (
+            <>
+              {", "}
+              <a class="underlined" href={withParams({ tab: "children" })}>
+                {counted(called, "child run")}
+              </a>
+              {called > model.called.length && ` of which ${count(model.called.length)} are drawn`}
             </>
           )}
         </span>
@@ -110,6 +124,10 @@ function Picture({ model, layout, scale }: { model: GraphModel; layout: Layout; 
             const at = layout.places[box.id];
             return at === undefined ? null : <Box key={box.id} box={box} at={at} />;
           })}
+          {model.called.map((id) => {
+            const at = layout.places[calledBox(id)];
+            return at === undefined ? null : <CalledBox key={id} id={id} at={at} />;
+          })}
         </ul>
       </div>
     </div>
@@ -128,11 +146,34 @@ function lineThrough(points: readonly Point[]): string {
   return `M${first.x} ${first.y}${parts.join("")}`;
 }
 
+function styleAt({ x, y }: Point): Record<string, string> {
+  return { left: `${x}px`, top: `${y}px`, width: `${BOX.width}px`, height: `${BOX.height}px` };
+}
+
+/** A run that the run has called. */
+function CalledBox({ id, at }: { id: number; at: Point }): JSX.Element {
+  const { data } = useQuery<Run>(`/api/runs/${id}`, { live: { "run.updated": (run) => run.id === id } });
+  const look = data === null ? null : lookOf(data.state);
+  const words = data === null ? `#${id}` : `${data.flow_name} #${id}`;
+  return (
+    <li style={styleAt(at)}>
+      <a
+        class={`graph-box called ${look === null ? "" : `s-${look.token} ${look.loudness}`}`}
+        href={`/runs/${id}`}
+        title={look === null ? words : `Child run ${words}: ${look.word}`}
+      >
+        {look !== null && <Glyph name={look.token} size={13} />}
+        <span class="sr">Child run{look === null ? "" : `, ${look.word}`}: </span>
+        <span class="cut">{words}</span>
+      </a>
+    </li>
+  );
+}
+
 function Box({ box, at }: { box: GraphBox; at: Point }): JSX.Element {
-  const style = { left: `${at.x}px`, top: `${at.y}px`, width: `${BOX.width}px`, height: `${BOX.height}px` };
   const told = box.states.map(([state, number]) => `${count(number)} ${lookOfName(state).word}`).join(", ");
   return (
-    <li style={style}>
+    <li style={styleAt(at)}>
       <a
         class={`graph-box s-${box.look.token} ${box.look.loudness}`}
         href={withParams({ tab: "tasks", task: box.taskName })}

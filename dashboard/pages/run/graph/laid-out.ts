@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Layout, LayoutRequest } from "./layout-shapes.ts";
 import workerAddress from "./layout-worker.ts?worker&url";
-import type { GraphModel } from "./model.ts";
+import { calledBox, type GraphModel } from "./model.ts";
 
 interface TypePolicy {
   createScriptURL(address: string): string;
@@ -30,9 +30,9 @@ export interface LaidOut {
   failed: boolean;
 }
 
-export function useLayout({ boxes, edges }: GraphModel): LaidOut {
+export function useLayout({ boxes, edges, called }: GraphModel): LaidOut {
   const [state, setState] = useState<LaidOut>({ layout: null, failed: false });
-  const request: LayoutRequest = { boxes: boxes.map(({ id }) => id), edges };
+  const request: LayoutRequest = { boxes: [...boxes.map(({ id }) => id), ...called.map(calledBox)], edges };
   const shape = JSON.stringify(request);
   const worker = useMemo(startWorker, []);
   useEffect(() => {

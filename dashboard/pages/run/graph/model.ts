@@ -1,5 +1,6 @@
 /**
- * The boxes of a run's graph: one per task while they are readable, else one per task name, and never more than the bound.
+ * The boxes of a run's graph: one per task while they are readable, else one per task name, and never more than the bound; then
+ * one per run that the run has called.
  */
 import type { TaskRun } from "#protocol/records/task-run";
 import { lookOf, type StateLook } from "../../../state/look.ts";
@@ -21,22 +22,34 @@ export interface GraphBox {
   taskName: string;
 }
 
+/** Most called runs that are drawn: each is read by itself. */
+export const CALLED_MAX = 100;
+
 export interface GraphModel {
   /** "tasks": a box per task. "names": a box per name. "none": even the names are too many. */
   by: "tasks" | "names" | "none";
   boxes: readonly GraphBox[];
   edges: readonly (readonly [from: string, to: string])[];
+  /** Called runs, by their ids; their boxes have no lines. */
+  called: readonly number[];
 }
 
-export function graphOf(tasks: readonly TaskRun[]): GraphModel {
-  if (tasks.length <= NODES_MAX) return { by: "tasks", boxes: tasks.map(taskBox), edges: edgesBy(tasks, ({ id }) => String(id)) };
+/** The id of the box of a called run. */
+export function calledBox(run: number): string {
+  return `run ${run}`;
+}
+
+export function graphOf(tasks: readonly TaskRun[], calledRuns: readonly number[] = []): GraphModel {
+  const called = calledRuns.slice(0, CALLED_MAX);
+  if (tasks.length <= NODES_MAX)
+    return { by: "tasks", boxes: tasks.map(taskBox), edges: edgesBy(tasks, ({ id }) => String(id)), called };
   const groups = groupTasks(tasks);
-  if (groups.length > NODES_MAX) return { by: "none", boxes: [], edges: [] };
+  if (groups.length > NODES_MAX) return { by: "none", boxes: [], edges: [], called: [] };
   const boxes = groups.map(({ name, total, states }): GraphBox => {
     const worst = states[0]?.[0] ?? "";
     return { id: name, name, tasks: total, look: lookOf({ type: "Completed", name: worst }), states, taskName: name };
   });
-  return { by: "names", boxes, edges: edgesBy(tasks, ({ name }) => name) };
+  return { by: "names", boxes, edges: edgesBy(tasks, ({ name }) => name), called };
 }
 
 function taskBox({ id, name, dynamic_key, state }: TaskRun): GraphBox {
