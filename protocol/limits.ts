@@ -189,6 +189,9 @@ export const RUN_BATCH_ERROR_LENGTH_MAX = 300;
 /** One day. */
 export const BACKFILL_INTERVAL_SECONDS_DEFAULT = 86_400;
 
+/** Length of a `traceparent` of version 00 (W3C Trace Context), the only version that is written. */
+export const TRACEPARENT_LENGTH = 55;
+
 /** Two equal moves closer together than this are one move sent twice (reason `duplicate`). */
 export const DUPLICATE_WINDOW_US = 1_000_000;
 /** An engine must acknowledge a handed-out run within this time; the engine of this package does so every five seconds. */

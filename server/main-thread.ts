@@ -105,6 +105,8 @@ function engineOptions(config: ServerConfig) {
     ...userEnvironment(config),
     MILLRACE_ENGINE_SLOTS: String(config.engineSlots),
     MILLRACE_ENGINE_GROWTH_MB: String(config.engineGrowthMb),
+    MILLRACE_OTLP_ENDPOINT: config.otlpEndpoint ?? "",
+    MILLRACE_TRACE_SAMPLE_RATIO: String(config.traceSampleRatio),
   };
   const conditions = process.execArgv.filter((argument) => argument.startsWith("--conditions"));
   const command = [process.execPath, ...fatalReportOptions(config.home), ...youngMemoryOptions(), ...conditions, entry];

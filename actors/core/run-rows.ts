@@ -9,7 +9,8 @@ import type { TaskRun } from "./state/task-run.ts";
 const CLOCKS_APART_US = 1_000_000;
 
 /** The row of a run that has none yet. */
-export function putNewRun(ops: Primitive[], run: Run, { external_id, name, parameters, tags }: RunTexts): void {
+export function putNewRun(ops: Primitive[], run: Run, texts: RunTexts): void {
+  const { external_id, name, parameters, tags, traceparent } = texts;
   const identity = {
     id: run.id,
     external_id,
@@ -29,6 +30,7 @@ export function putNewRun(ops: Primitive[], run: Run, { external_id, name, param
     alone: run.alone ? (1 as const) : (0 as const),
   };
   putOperationInParts(ops, "insert_run", identity, runState(run));
+  if (traceparent !== undefined) putOperation(ops, "set_traceparent", { id: run.id, traceparent });
 }
 
 /** The columns of a run that change while it lives. */

@@ -33,6 +33,8 @@ export class Turn implements StepFacts {
   readonly number: number;
   /** Length of the chain of rules that led to what is decided here, inherited by new events and runs. 0 without a rule. */
   readonly ruleDepth: number;
+  /** The header of the request that is decided here, which new runs keep; undefined without one. */
+  readonly traceparent: string | undefined;
   readonly decision: Decision;
   readonly rows: StepRows;
   readonly events: StepEvents;
@@ -53,6 +55,7 @@ export class Turn implements StepFacts {
     number: number,
     ruleDepth = 0,
     step: Turn | null = null,
+    traceparent: string | undefined = undefined,
   ) {
     this.state = state;
     this.nowUs = nowUs;
@@ -60,6 +63,7 @@ export class Turn implements StepFacts {
     this.out = out;
     this.number = number;
     this.ruleDepth = ruleDepth;
+    this.traceparent = traceparent;
     this.decision = step?.decision ?? emptyDecision();
     this.stream = step?.stream ?? new StepStream(this.decision.stream);
     this.rows = step?.rows ?? new StepRows(this, this.stream);
@@ -76,8 +80,9 @@ export class Turn implements StepFacts {
   }
 
   /** This step for what a command causes. */
-  causedBy(command: Pick<CommandHead, "rule_depth">): Turn {
-    return this.inChain(command.rule_depth ?? 0);
+  causedBy({ rule_depth = 0, traceparent }: Pick<CommandHead, "rule_depth" | "traceparent">): Turn {
+    if (traceparent === undefined) return this.inChain(rule_depth);
+    return new Turn(this.state, this.nowUs, this.ids, this.out, this.number, rule_depth, this, traceparent);
   }
 
   /** The wall clock; during an unaccepted step of it, the time it would show without that step. */

@@ -28,6 +28,7 @@ export function describeMetrics(
     resources: state.ledger.list(),
     ...enginesOf(state),
     polls: state.queue.parked(),
+    spans: state.spans,
     queue_wait: queueWait.figures(),
     dispatch: dispatch.figures(),
     lateness: lateness.figures(),

@@ -19,6 +19,8 @@ export interface CommandRequest {
   idempotency: IdempotencyKey | null;
   /** Number of rules in the chain that led to the request; 0 or absent without rules. */
   ruleDepth?: number;
+  /** The header traceparent; absent without a valid one. */
+  traceparent?: string | undefined;
   /** Name of the MCP client; absent for requests over the API. */
   mcpClient?: string;
 }
@@ -57,6 +59,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   readonly #idempotency: IdempotencyKey | null;
   readonly #mcpClient: string | undefined;
   readonly #ruleDepth: number;
+  readonly #traceparent: string | undefined;
   #body: unknown;
 
   constructor(owner: PendingOwner, id: number, request: CommandRequest, exchange: Exchange, nowUs: number) {
@@ -74,6 +77,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.#idempotency = request.idempotency;
     this.#mcpClient = request.mcpClient;
     this.#ruleDepth = request.ruleDepth ?? 0;
+    this.#traceparent = request.traceparent;
     this.#local = exchange.isLocalPeer();
   }
 
@@ -96,6 +100,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     if (this.#name !== "") command.target_name = this.#name;
     if (this.#mcpClient !== undefined) command.mcp_client = this.#mcpClient;
     if (this.#ruleDepth > 0) command.rule_depth = this.#ruleDepth;
+    if (this.#traceparent !== undefined) command.traceparent = this.#traceparent;
     return command;
   }
 

@@ -49,6 +49,7 @@ export class ServerMetrics {
   readonly #readers = this.#gauge("stream_readers", "Readers of the event stream");
   readonly #streamBytes = this.#counter("stream_bytes_total", "Bytes given to readers of the event stream");
   readonly #streamGaps = this.#counter("stream_gaps_total", "Gaps reported to readers of the event stream (resync)");
+  readonly #spans = this.#counter("spans_total", "Spans that engines sent to their collector (exported) or dropped", ["outcome"]);
   readonly #requests = this.#gauge("requests_in_progress", "Requests without an answer, parked polls included");
   readonly #runWaits = this.#gauge("run_waits", "Requests that wait for the end or a change of a run");
   readonly #mailbox = this.#gauge("actor_mailbox_messages", "Messages in the mailbox of an actor", ["actor"]);
@@ -98,6 +99,8 @@ export class ServerMetrics {
     for (const counter of [this.#streamBytes, this.#streamGaps]) counter.reset();
     this.#streamBytes.inc(gateway.stream.bytes);
     this.#streamGaps.inc(gateway.stream.gaps);
+    this.#spans.reset();
+    for (const outcome of ["exported", "dropped"] as const) this.#spans.inc({ outcome }, core.spans[outcome]);
     this.#requests.set(gateway.requests);
     this.#runWaits.set(gateway.runWaits);
     this.#takeEngines(core);

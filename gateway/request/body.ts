@@ -25,6 +25,8 @@ export interface RequestHead {
   key: string;
   /** Number of rules in the chain that led to the request. */
   ruleDepth: number;
+  /** The header traceparent; absent where the route takes none, and without a valid one. */
+  traceparent?: string;
   /** How long the answer to a creation waits for the end of the run, in microseconds; absent without waiting. */
   endWaitUs?: number;
 }

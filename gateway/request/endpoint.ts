@@ -7,6 +7,7 @@ import { NewRunQuery } from "#protocol/records/run";
 import { parsePathId, parseQuery } from "#protocol/routes/query";
 import type { Route } from "#protocol/routes/route";
 import { UnknownFields } from "#protocol/routes/unknown-fields";
+import { readTraceparent, traceparentOf } from "#protocol/values/traceparent";
 import { COMMANDS, type CommandKind } from "#protocol/wire/command";
 import { parkingTimeUs } from "../commands/long-polls.ts";
 import type { OutstandingCommands } from "../commands/outstanding-commands.ts";
@@ -84,6 +85,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     }
     const head: RequestHead = { target: asked.target, name: asked.name, key, ruleDepth: this.#ruleDepth(exchange) };
     if (asked.endWaitUs > 0) head.endWaitUs = asked.endWaitUs;
+    if (this.#route.traceparent) readTrace(exchange, head);
     const { body, body_required } = this.#route;
     if (body === undefined || !(body_required || hasBody(exchange))) this.#submit(exchange, head, asked.body, "", 0);
     else new BodyReader(exchange, this.#commands.bodies, this, head, this.#route.body_bytes_max).start();
@@ -167,12 +169,19 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
 
   /** `text` is the body as received, or its digest: the hash distinguishes a retry from another request with the same Idempotency-Key. */
   #submit(exchange: Exchange, head: RequestHead, body: unknown, text: string, bytes: number): void {
-    const { target, name, key, ruleDepth, endWaitUs = 0 } = head;
+    const { target, name, key, ruleDepth, traceparent, endWaitUs = 0 } = head;
     const idempotency = key === "" ? null : { key, fingerprint: fingerprintOf(this.#kind, target, text) };
     const kind = this.#kind;
-    const request = { kind, target, name, body, bytes, waitUs: parkingTimeUs(kind, body), endWaitUs, idempotency, ruleDepth };
+    const waitUs = parkingTimeUs(kind, body);
+    const request = { kind, target, name, body, bytes, waitUs, endWaitUs, idempotency, ruleDepth, traceparent };
     this.#commands.submit(request, exchange);
   }
+}
+
+/** A header that is not valid is ignored (W3C Trace Context, "Processing model"). */
+function readTrace(exchange: Exchange, head: RequestHead): void {
+  const parent = readTraceparent(exchange.header("traceparent"));
+  if (parent !== null) head.traceparent = traceparentOf(parent);
 }
 
 function fingerprintOf(kind: CommandKind, target: number, text: string): string {

@@ -19,6 +19,7 @@ import {
   STEP_INLINE_BYTES_MAX,
   STEP_LISTED_BYTES_MAX,
   STEPS_PAGE,
+  TRACEPARENT_LENGTH,
   WAIT_FILTER_BYTES_MAX,
   WAITS_MAX,
 } from "../limits.ts";
@@ -87,6 +88,12 @@ export const ParkProgress = Type.Object({
   attempt: Count,
   times: Type.Array(Type.Array(nullable(Int64), { maxItems: PROGRESS_BYTES_MAX }), { maxItems: PROGRESS_BYTES_MAX }),
   ran_us: Int64,
+  trace: optional(
+    Type.Object(
+      { traceparent: Type.String({ maxLength: TRACEPARENT_LENGTH }), at: Int64 },
+      { description: "The trace of the part of the run that ends here, and when it ended: that of the next part links to it" },
+    ),
+  ),
 });
 export type ParkProgress = Static<typeof ParkProgress>;
 

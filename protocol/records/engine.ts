@@ -101,6 +101,7 @@ export const WorkItem = sent(
       ),
       progress: Type.Optional(nullable(about("The progress of the park that the run continues from", ParkProgress))),
       durable: Type.Optional(nullable(about("Of a run of a durable flow", DurableWork))),
+      traceparent: Type.Optional(about("As in the record of the run", Type.String())),
       ...RUN_ORIGIN,
     },
     { title: "WorkItem" },

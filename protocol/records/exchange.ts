@@ -13,7 +13,7 @@ import {
   REPORT_ITEMS_MAX,
   WAIT_MS_MAX,
 } from "../limits.ts";
-import { about, Int64, sent } from "../values/scalar.ts";
+import { about, Count, Int64, sent } from "../values/scalar.ts";
 import { EngineIdentity, type ReportEvent, WorkItem } from "./engine.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
@@ -68,6 +68,12 @@ export const ExchangeRequest = Type.Object(
       Type.Boolean({
         description: `False: answer at once. Else an exchange without reports is held for up to ${WAIT_MS_MAX / 1_000} s until there is work`,
       }),
+    ),
+    spans: Type.Optional(
+      Type.Object(
+        { exported: Count, dropped: Count },
+        { description: "Spans of traces since the last answered exchange that a collector took, and those that were dropped" },
+      ),
     ),
     blocked_secs: Type.Optional(
       Type.Number({

@@ -81,10 +81,13 @@ export const RUN_FIELDS = {
   failure_count: about("Failed attempts, retried ones included", Int32),
   report_seq: Type.Optional(about("Last report number of its engine", Int64)),
   task_counts: Type.Optional(about("Task runs by state type", mapOf(Int64))),
+  traceparent: Type.Optional(
+    about("Header of W3C Trace Context that the run was created with, or the run that it repeats; only then", Type.String()),
+  ),
 };
 
 /** A run of a flow. Times and durations are microseconds. */
-export type Run = Required<Static<typeof RunFields>>;
+export type Run = Required<Omit<Static<typeof RunFields>, "traceparent">> & { traceparent?: string };
 const RunFields = Type.Object(RUN_FIELDS);
 export const Run = Type.Unsafe<Run>(
   Type.Object(

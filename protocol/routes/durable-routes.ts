@@ -29,7 +29,7 @@ export const DURABLE: readonly Route[] = [
     "For engines: arm waits of a durable run, and create the child runs that it calls",
     "ArmWaits",
     { 200: ArmedWaits, 404: ErrorBody, 409: TransitionRejected, 422: ErrorBody },
-    { body: ArmWaitsBody },
+    { body: ArmWaitsBody, traceparent: true },
   ),
   row("POST /api/runs/{id}/wake", "wakeRun", "End the sleep or retry delay of a run now", "WakeRun", {
     200: Run,

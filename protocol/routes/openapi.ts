@@ -129,10 +129,21 @@ function queryParameters(route: Route, components: Components): JsonMap[] {
 }
 
 function headerParameters(route: Route): JsonMap[] {
-  if (!route.idempotency_key) return [];
-  const description = "The same key within 24 hours gives the first answer again";
-  const schema = { type: "string", minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX };
-  return [{ name: "Idempotency-Key", in: "header", required: false, description, schema }];
+  const parameter = (name: string, description: string, schema: JsonMap) => ({
+    name,
+    in: "header",
+    required: false,
+    description,
+    schema,
+  });
+  const once = "The same key within 24 hours gives the first answer again";
+  const trace = "W3C Trace Context: new runs continue this trace. A value that is not valid is ignored";
+  return [
+    ...(route.idempotency_key
+      ? [parameter("Idempotency-Key", once, { type: "string", minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX })]
+      : []),
+    ...(route.traceparent ? [parameter("traceparent", trace, { type: "string" })] : []),
+  ];
 }
 
 /** Collects the schemas that have a title, and replaces them by references. */

@@ -35,6 +35,8 @@ export interface Route {
   responses: Readonly<Record<number, TSchema | null>>;
   /** True if an `Idempotency-Key` header returns the first answer again. */
   idempotency_key: boolean;
+  /** True if runs that the request creates continue the trace that its header `traceparent` names. */
+  traceparent: boolean;
   /** Media type of successful answers if it is not JSON. */
   media_type?: string;
   /** False if the OpenAPI document omits the route. */
@@ -42,7 +44,18 @@ export interface Route {
 }
 
 type Options = Partial<
-  Pick<Route, "query" | "body" | "body_required" | "idempotency_key" | "body_bytes_max" | "auth" | "media_type" | "described">
+  Pick<
+    Route,
+    | "query"
+    | "body"
+    | "body_required"
+    | "idempotency_key"
+    | "traceparent"
+    | "body_bytes_max"
+    | "auth"
+    | "media_type"
+    | "described"
+  >
 >;
 type Responses = Route["responses"];
 
@@ -76,6 +89,7 @@ export function row(
     body_bytes_max: BODY_BYTES_MAX,
     responses,
     idempotency_key: false,
+    traceparent: false,
     described: true,
     ...options,
   };

@@ -162,6 +162,7 @@ const FLOWS: readonly Route[] = [
       query: NewRunQuery,
       body: CreateRunForFlowBody,
       idempotency_key: true,
+      traceparent: true,
     },
   ),
 ];
@@ -178,6 +179,7 @@ const RUNS: readonly Route[] = [
       query: NewRunQuery,
       body: CreateRunBody,
       idempotency_key: true,
+      traceparent: true,
     },
   ),
   row(
@@ -186,7 +188,7 @@ const RUNS: readonly Route[] = [
     "Create many runs in one commit: all of them or none, or with partial those that can be created",
     "CreateRuns",
     { 201: CreatedRuns, 404: RefusedBatch, 422: RefusedBatch },
-    { body: CreateRunsBody, body_bytes_max: RUN_BATCH_BYTES_MAX, idempotency_key: true },
+    { body: CreateRunsBody, body_bytes_max: RUN_BATCH_BYTES_MAX, idempotency_key: true, traceparent: true },
   ),
   row("GET /api/runs/counts", "countRuns", "Runs by state", "read", { 200: RunCounts, ...BadQuery }, { query: RunCountsQuery }),
   row(

@@ -252,6 +252,8 @@ export interface CommandHead {
   local: boolean;
   /** Number of rules that led to the request; absent without rules. */
   rule_depth?: number;
+  /** The header of W3C Trace Context, where the route takes one; absent without a valid one. */
+  traceparent?: string;
   /** Name of the MCP client; absent for a request over the API. */
   mcp_client?: string;
 }

@@ -46,6 +46,8 @@ export interface CoreFigures {
   engine_slots: EngineSlots[];
   /** Requests of engines that wait for work, and the runs that they would take together. */
   polls: { count: number; slots: number };
+  /** Spans of traces that engines have sent to their collector since the core started, and those that they dropped. */
+  spans: { exported: number; dropped: number };
   /** How long runs wait for their hand-out, then for the start of their code; how late that is; how long commits take. */
   queue_wait: DurationFigures;
   dispatch: DurationFigures;

@@ -14,6 +14,9 @@ export function beginDurable(run: ActiveRun, facts: DurableFacts): void {
     services: services.durable(facts.lease),
     warn: (text) => writeLog(run, null, WARNING, "millrace.run", text),
     abort: (reason) => abortRun(run, reason),
+    waited: (name, wait, fromUs, toUs) => {
+      if (run.trace?.isSampled) run.trace.note({ kind: "wait", name, wait, fromUs, toUs });
+    },
   });
   run.durable = durable;
   run.services = whileAsking(services, durable);

@@ -36,6 +36,8 @@ export interface DurableRunPort {
   attempt: number;
   report(item: ReportItem): void;
   warn(text: string): void;
+  /** Where the run is traced: a wait is over. Times are microseconds by the clock of the server. */
+  waited(name: string, kind: string, fromUs: number, toUs: number): void;
   /** Aborts the signal of the run, in the scope of the run. */
   abort(reason: unknown): void;
 }
@@ -63,7 +65,8 @@ export class DurableRun {
     const order = new ReplayOrder();
     this.steps = new StoredSteps({ ...port, lineageId: facts.lineageId, order });
     const changed = () => this.#changed();
-    this.#waits = new OpenWaits({ services, clock, parkAfterSecs: facts.parkAfterSecs, order, changed });
+    const over = ({ name, kind, created_at, settled_at }: Wait) => port.waited(name, kind, created_at, settled_at ?? created_at);
+    this.#waits = new OpenWaits({ services, clock, parkAfterSecs: facts.parkAfterSecs, order, changed, over });
     const { signal } = port.controller;
     signal.addEventListener("abort", () => this.#stopped(signal.reason), { once: true });
   }
@@ -122,11 +125,13 @@ export class DurableRun {
     if ((await this.steps.find(step)) !== null) return;
     // As a task would: a run that waits for less than the threshold does not leave its engine.
     const leave = this.enter();
+    const fromUs = this.#port.clock.nowUs();
     try {
       await this.#whileHere(this.#port.clock.sleep(seconds * 1_000, this.#port.controller.signal));
     } finally {
       leave();
     }
+    this.#port.waited(call.name, "sleep", fromUs, this.#port.clock.nowUs());
     // The next step is committed after this one.
     this.steps.commit(step, null, await this.steps.prepare(undefined)).catch(() => undefined);
   }

@@ -37,6 +37,8 @@ export interface WaitsPort {
   order: ReplayOrder;
   /** A wait was armed, opened or settled. */
   changed(): void;
+  /** The flow has the outcome of a wait, also when the flow has begun again since. */
+  over(wait: Wait): void;
 }
 
 export class OpenWaits {
@@ -98,7 +100,10 @@ export class OpenWaits {
   /** The outcome of an armed wait. From now on it is open: the flow waits for it. */
   async outcome(wait: Wait, hold: boolean): Promise<WaitOutcome> {
     const known = this.#known.get(wait.identity) ?? wait;
-    if (known.outcome != null) return await this.#port.order.turn(known.settled_at ?? 0, Promise.resolve(known.outcome));
+    if (known.outcome != null) {
+      this.#port.over(known);
+      return await this.#port.order.turn(known.settled_at ?? 0, Promise.resolve(known.outcome));
+    }
     const open = this.#open.get(wait.identity) ?? this.#opened(known, hold);
     open.hold ||= hold;
     this.#port.changed();
@@ -192,6 +197,7 @@ export class OpenWaits {
     if (open === undefined) return;
     this.#open.delete(wait.identity);
     this.#lookMs = LOOK_MS_FIRST / 2;
+    this.#port.over(wait);
     open.settle(wait.outcome);
     this.#port.changed();
   }

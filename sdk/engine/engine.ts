@@ -2,6 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WorkItem } from "#protocol/records/engine";
 import type { MillraceOptions } from "../client/index.ts";
+import type { SpanExport } from "../tracing/span-export.ts";
+import { Tracer, type TraceSettings } from "../tracing/tracer.ts";
 import { Connection, type ServerAddress } from "./connection.ts";
 import { ExchangeLoop } from "./exchange-loop.ts";
 import { doJob } from "./jobs.ts";
@@ -33,7 +35,15 @@ export interface EngineSettings {
   lostMs: number;
   /** An idle engine exits after this long without a server. */
   giveUpMs: number;
+  /** Null: the engine records no traces. */
+  traces: TraceSettings | null;
   complain(text: string): void;
+}
+
+/** Records the traces of runs. */
+interface TraceExport {
+  spans: SpanExport;
+  tracer: Tracer;
 }
 
 /** How often the engine looks for a server within the time after which it exits. */
@@ -49,6 +59,7 @@ export class Engine {
   readonly #gate: StartGate;
   readonly #growth: MemoryGrowth<RunControl>;
   readonly #idle = new AbortController();
+  #traces: TraceExport | null = null;
   readonly #runs = new Set<RunControl>();
   #measuring: NodeJS.Timeout | null = null;
   #measuredMs = 0;
@@ -93,6 +104,7 @@ export class Engine {
       blockedMs: () => this.#gate.blockedMs,
       given: (items) => void this.#take(items),
       replace: () => this.#replace,
+      spans: () => this.#traces?.spans.counts,
     });
   }
 
@@ -102,6 +114,7 @@ export class Engine {
       const traceback = await Promise.race([this.#keeper.load(), this.#noServer()]);
       this.#loading = false;
       if (traceback === "no-server") return 1;
+      this.#traces = await this.#openTraces();
       if (this.#stops > 0) return 0;
       if (traceback !== null) {
         this.#settings.complain(`cannot import ${this.#settings.identity.module}:\n${traceback}`);
@@ -112,6 +125,7 @@ export class Engine {
     } finally {
       this.#api.close();
       await this.#keeper.close();
+      await this.#traces?.spans.close();
     }
   }
 
@@ -126,6 +140,14 @@ export class Engine {
     if (this.#loading || (this.#refreshing !== null && this.#stops > 1)) void this.#keeper.close();
     if (this.#stops === 1) this.#loop.wake();
     else for (const run of this.#runs) run.shutDown();
+  }
+
+  async #openTraces(): Promise<TraceExport | null> {
+    const { traces, identity, complain } = this.#settings;
+    if (traces === null) return null;
+    const { SpanExport } = await import("../tracing/span-export.ts");
+    const spans = new SpanExport({ endpoint: traces.endpoint, engineId: identity.engineId, complain });
+    return { spans, tracer: new Tracer(spans, traces.sampleRatio) };
   }
 
   async #serve(): Promise<number> {
@@ -279,7 +301,7 @@ export class Engine {
   async #execute(item: WorkItem): Promise<void> {
     const { graceMs, lostMs, complain } = this.#settings;
     const { run_id: run, project, flow } = item;
-    const options = { graceMs, lostMs, complain, called: () => this.#called(run) };
+    const options = { graceMs, lostMs, complain, called: () => this.#called(run), tracer: this.#traces?.tracer };
     this.#begun += 1;
     let isBack = false;
     try {

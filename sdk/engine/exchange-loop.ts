@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EXCHANGE_BYTES_MAX, EXCHANGE_REPORTS_MAX } from "#protocol/limits";
 import type { WorkItem } from "#protocol/records/engine";
 import type { ExchangeOutcome, ExchangeResponse, StopOrder } from "#protocol/records/exchange";
+import type { SpanCounts } from "../tracing/span.ts";
 import type { HeldRun, ReportAnswer, RunChannel, RunWatcher } from "./run-channel.ts";
 import { type ServerApi, UnexpectedAnswer } from "./server-api.ts";
 
@@ -63,6 +64,14 @@ export interface ExchangeLoopOptions {
   given(items: readonly WorkItem[]): void;
   /** Why the engine asks to be replaced; null if it does not. */
   replace?(): string | null;
+  /** Counts of spans; those that an answered exchange carried are set to 0. */
+  spans?(): SpanCounts | undefined;
+}
+
+/** Takes what the server has counted from the counts. */
+function take(counts: SpanCounts, sent: SpanCounts): void {
+  counts.exported -= sent.exported;
+  counts.dropped -= sent.dropped;
 }
 
 export class ExchangeLoop implements RunChannel {
@@ -201,6 +210,8 @@ export class ExchangeLoop implements RunChannel {
     this.#free = slots;
     const blockedMs = this.#options.blockedMs();
     const replace = this.#options.replace?.() ?? null;
+    const spans = this.#options.spans?.();
+    const sent = spans !== undefined && spans.exported + spans.dropped > 0 ? { ...spans } : undefined;
     const answer = await this.#api.exchange(
       {
         exchange: this.#number,
@@ -210,12 +221,14 @@ export class ExchangeLoop implements RunChannel {
         ...(replace === null ? {} : { replace }),
         ...(holds ? {} : { hold: false }),
         ...(blockedMs === null ? {} : { blocked_secs: blockedMs / 1_000 }),
+        ...(sent === undefined ? {} : { spans: sent }),
       },
       parts.map(({ events }) => events.join()),
       holds,
       signal,
     );
     this.#reachedMs = performance.now();
+    if (spans !== undefined && sent !== undefined) take(spans, sent);
     return answer;
   }
 

@@ -1,5 +1,6 @@
 /** The user thread's side of runs: finds the flows of the module and calls them. */
 import type { State } from "#protocol/records/state";
+import { readTraceparent } from "#protocol/values/traceparent";
 import type { Millrace } from "../client/index.ts";
 import { hookFor } from "../define/hooks.ts";
 import { beginDurable } from "../durable/begin-durable.ts";
@@ -11,10 +12,14 @@ import { DynamicKeys } from "../execution/dynamic-keys.ts";
 import { Cancelled, describeFailure, TimedOut } from "../execution/failure.ts";
 import { ServerRunServices } from "../execution/run-services.ts";
 import type { LoadedFlow } from "../modules/load-module.ts";
+import type { Propagation } from "../tracing/propagation.ts";
+import type { CodeTrace } from "../tracing/trace-note.ts";
 import { ItemBatch } from "./item-batch.ts";
 import type { FlowFacts, RunFacts, RunNews, RunOrder } from "./user-thread-api.ts";
 
 export interface FlowCallsOptions {
+  /** Folder of the module. */
+  sourceDir: string;
   /** Path of the module, for messages. */
   module: string;
   home: string;
@@ -46,6 +51,7 @@ export class FlowCalls {
    * an attempt that is to be retried until the next one.
    */
   readonly #dynamicKeys = new Map<number, DynamicKeys>();
+  #propagation: Promise<Propagation> | null = null;
 
   constructor(flows: readonly LoadedFlow[], options: FlowCallsOptions) {
     this.flows = flows;
@@ -85,13 +91,14 @@ export class FlowCalls {
     const dynamicKeys = attempt === 1 ? undefined : this.#dynamicKeys.get(run.id);
     this.#dynamicKeys.delete(run.id);
     const outcome = await this.#outcomeOf(run, attempt, dynamicKeys ?? new DynamicKeys());
-    this.#batch.end({ run: run.id, outcome });
+    this.#batch.addNews({ run: run.id, outcome });
   }
 
   async #outcomeOf(run: RunFacts, attempt: number, dynamicKeys: DynamicKeys): Promise<AttemptOutcome> {
     try {
       const { definition } = this.#find(run);
       const active = this.#activate(run, attempt, dynamicKeys);
+      if (run.traceparent !== undefined) active.trace = await this.#traceOf(run.id, run.traceparent);
       const outcome = await this.#call<AttemptOutcome>(active, runAttempt(definition, active), {
         kind: "stopped",
         lingering: true,
@@ -115,7 +122,7 @@ export class FlowCalls {
     } catch (thrown) {
       error = describeFailure(thrown).message;
     }
-    this.#batch.end({ run: run.id, hook: { error } });
+    this.#batch.addNews({ run: run.id, hook: { error } });
   }
 
   /** The outcome of code, or `given` when the code is abandoned. What the code does after that is not recorded. */
@@ -129,6 +136,14 @@ export class FlowCalls {
       active.ended = true;
       this.#calls.delete(active.id);
     }
+  }
+
+  /** The first traced run of this thread loads what passes traces on. */
+  async #traceOf(run: number, header: string): Promise<CodeTrace> {
+    this.#propagation ??= import("../tracing/propagation.ts").then(({ followTraces }) => followTraces(this.#options.sourceDir));
+    const { within } = await this.#propagation;
+    const isSampled = readTraceparent(header)?.sampled === true;
+    return { header, isSampled, within, note: (note) => this.#batch.addNews({ run, note }) };
   }
 
   #stop(run: number, seconds: number | null): void {

@@ -54,8 +54,8 @@ export class ItemBatch {
     this.#added();
   }
 
-  /** An outcome leaves with everything before it. */
-  end(news: RunNews): void {
+  /** News beside items: they leave with everything before them. */
+  addNews(news: RunNews): void {
     this.#news.push(news);
     this.#added();
   }

@@ -4,6 +4,7 @@ import type { ParkReport } from "#protocol/records/durable";
 import type { ReportResponse, WorkItem } from "#protocol/records/engine";
 import { isTerminal, type State } from "#protocol/records/state";
 import type { ReportItem } from "../execution/report-item.ts";
+import type { PartTrace } from "../tracing/run-trace.ts";
 import type { HeldRun, ReportAnswer } from "./run-channel.ts";
 
 /** Longest delay of a report item. */
@@ -42,6 +43,8 @@ export interface Progress {
   times: [number, number | null][];
   /** How long the attempt has executed, of its time limit. */
   ran_us: number;
+  /** Of a run that is traced. */
+  trace?: PartTrace;
 }
 
 /** A move of the run itself. */

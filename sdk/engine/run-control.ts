@@ -5,8 +5,10 @@ import type { DurableFacts } from "../durable/durable-services.ts";
 import type { AttemptOutcome } from "../execution/attempt.ts";
 import { systemClock } from "../execution/clock.ts";
 import type { FailureRecord } from "../execution/failure.ts";
-import type { LogLines } from "../execution/report-item.ts";
+import type { LogLines, ReportItem } from "../execution/report-item.ts";
 import { originOf } from "../execution/run-origin.ts";
+import type { RunTrace } from "../tracing/run-trace.ts";
+import { type Tracer, untracedHeader } from "../tracing/tracer.ts";
 import { type Ending, stateOf } from "./ending.ts";
 import { OpenTaskRuns } from "./open-task-runs.ts";
 import type { TransitionAnswer } from "./reporter.ts";
@@ -30,6 +32,8 @@ export interface RunControlOptions {
   complain(text: string): void;
   /** The flow's function has been called. */
   called?(): void;
+  /** Absent where runs are not traced. */
+  tracer?: Tracer | undefined;
 }
 
 /** Takes one run from its work item to its last state. */
@@ -42,6 +46,8 @@ export class RunControl {
   readonly #stop: RunStop;
   readonly #children: RunChildren;
   readonly #open = new OpenTaskRuns();
+  /** Null for a run that is not traced here. */
+  readonly #trace: RunTrace | null;
   readonly #facts: RunFacts;
   readonly #flow: FlowFacts | undefined;
   /** Begin and end of each attempt; the end of the latest is null until another follows. */
@@ -74,6 +80,8 @@ export class RunControl {
       origin: originOf(item, this.#attempt),
       ...durableFacts(item),
     };
+    this.#trace = options.tracer?.begin(item, systemClock.nowUs()) ?? null;
+    if (item.traceparent !== undefined || options.tracer !== undefined) this.#facts.traceparent = untracedHeader(item);
     this.#flow = keeper.find(item.project, item.flow);
     this.#children = new RunChildren(item.external_id, keeper.gauges, (level, message) => this.#log(level, message));
     this.#stop = new RunStop(
@@ -198,10 +206,7 @@ export class RunControl {
     const disarm =
       seconds === null ? undefined : systemClock.after(leftMs, () => this.#stop.request({ kind: "timed-out", seconds }));
     this.#place = place;
-    const outcomes = place.execute(this.#facts, this.#attempt, (items) => {
-      this.#open.observe(items);
-      this.#reporter.add(items);
-    });
+    const outcomes = this.#execute(place);
     this.#options.called?.();
     const outcome = await outcomes;
     this.#place = null;
@@ -209,7 +214,21 @@ export class RunControl {
     this.#stop.disarm();
     if (outcome.kind !== "ended" && outcome.lingering) this.#keeper.retire(this.#item.run_id);
     await this.#children.end(outcome.kind === "completed" && this.#stop.reason === null);
-    return this.#stopEnding() ?? endingOf(outcome, this.#item.run_id);
+    const ending = this.#stopEnding() ?? endingOf(outcome, this.#item.run_id);
+    if (ending.kind === "retry") this.#trace?.endAttempt(ending.failure, systemClock.nowUs());
+    return ending;
+  }
+
+  #execute(place: CodePlace): Promise<AttemptOutcome | Ended> {
+    const trace = this.#trace;
+    const observe = (items: ReportItem[]) => {
+      this.#open.observe(items);
+      trace?.observe(items);
+      this.#reporter.add(items);
+    };
+    if (trace === null) return place.execute(this.#facts, this.#attempt, observe);
+    const traceparent = trace.beginAttempt(this.#attempt, this.#fromUs);
+    return place.execute({ ...this.#facts, traceparent }, this.#attempt, observe, (note) => trace.note(note));
   }
 
   /** The ending of a stopped run, regardless of the outcome of its code. */
@@ -225,6 +244,7 @@ export class RunControl {
     if (ending.kind === "parked") return await this.#park(ending);
     const nowUs = systemClock.nowUs();
     let state = stateOf(ending, nowUs);
+    this.#trace?.end(state, nowUs);
     if (state === null) return;
     const crashed = ending.kind === "crashed";
     const why = crashed ? ending.cause : ending.kind === "paused" ? "paused for input" : "the run has ended";
@@ -261,7 +281,7 @@ export class RunControl {
             kind: "park",
             timestamp,
             waits,
-            progress: { attempt, times, ran_us },
+            progress: { attempt, times, ran_us, ...(this.#trace !== null && { trace: this.#trace.park(timestamp) }) },
             ...(hold ? { hold } : {}),
             ...(retry === undefined ? {} : { retry }),
           });

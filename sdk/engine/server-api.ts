@@ -30,7 +30,10 @@ export interface EngineIdentity {
 }
 
 /** An exchange without the engine's identity; the events of its reports are texts beside it. */
-export type ExchangeBody = Pick<ExchangeRequest, "exchange" | "slots" | "held" | "replace" | "hold" | "blocked_secs"> & {
+export type ExchangeBody = Pick<
+  ExchangeRequest,
+  "exchange" | "slots" | "held" | "replace" | "hold" | "blocked_secs" | "spans"
+> & {
   reports: readonly { run_id: number; lease: number; returned?: boolean }[];
 };
 

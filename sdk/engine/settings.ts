@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ENGINE_SLOTS_MAX } from "#protocol/limits";
 import { hostIdentity } from "#system/host-identity";
+import type { TraceSettings } from "../tracing/tracer.ts";
 import type { ServerAddress } from "./connection.ts";
 import type { EngineSettings } from "./engine.ts";
 
@@ -42,11 +43,12 @@ export const DEFAULT_TIMES = {
 };
 
 export const USAGE =
-  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--slots N] [--growth-mb N] [--grace SECONDS] [--drain SECONDS] [--lost SECONDS] [--give-up SECONDS] [--heap-mb N]";
+  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--slots N] [--growth-mb N] [--grace SECONDS] [--drain SECONDS] [--lost SECONDS] [--give-up SECONDS] [--heap-mb N] [--otlp-endpoint URL] [--trace-sample-ratio N]";
 
 /**
  * The engine's settings from its command line and environment
- * (MILLRACE_HOME, MILLRACE_SERVER, MILLRACE_SOCKET, MILLRACE_TOKEN, MILLRACE_ENGINE_ID, MILLRACE_ENGINE_SLOTS, MILLRACE_ENGINE_GROWTH_MB).
+ * (MILLRACE_HOME, MILLRACE_SERVER, MILLRACE_SOCKET, MILLRACE_TOKEN, MILLRACE_ENGINE_ID, MILLRACE_ENGINE_SLOTS, MILLRACE_ENGINE_GROWTH_MB, MILLRACE_OTLP_ENDPOINT,
+ * MILLRACE_TRACE_SAMPLE_RATIO).
  * @throws Error for an invalid command line
  */
 export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSettings {
@@ -67,6 +69,8 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
       lost: { type: "string" },
       "give-up": { type: "string" },
       "heap-mb": { type: "string" },
+      "otlp-endpoint": { type: "string" },
+      "trace-sample-ratio": { type: "string" },
     },
   });
   const sourceDir = values["source-dir"];
@@ -94,6 +98,10 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
     growthMb: numberOf("--growth-mb", values["growth-mb"] ?? (env["MILLRACE_ENGINE_GROWTH_MB"] || String(GROWTH_MB_DEFAULT))),
     drainMs: 1000 * (values.drain === undefined ? DRAIN_SECONDS : numberOf("--drain", values.drain)),
     lostMs: 1000 * (values.lost === undefined ? LOST_SECONDS : numberOf("--lost", values.lost)),
+    traces: tracesOf(
+      values["otlp-endpoint"] ?? env["MILLRACE_OTLP_ENDPOINT"] ?? "",
+      values["trace-sample-ratio"] ?? (env["MILLRACE_TRACE_SAMPLE_RATIO"] || "1"),
+    ),
     giveUpMs: 1000 * (values["give-up"] === undefined ? GIVE_UP_SECONDS : numberOf("--give-up", values["give-up"])),
     complain: (text) => process.stderr.write(`millrace engine: ${text}\n`),
   };
@@ -115,6 +123,16 @@ function addressSource(
     const { url } = JSON.parse(readFileSync(path, "utf8")) as { url: string };
     return { url, socketPath: null, token };
   };
+}
+
+function tracesOf(endpoint: string, ratio: string): TraceSettings | null {
+  if (endpoint === "") return null;
+  const protocol = URL.parse(endpoint)?.protocol;
+  if (protocol !== "http:" && protocol !== "https:")
+    throw new Error(`--otlp-endpoint takes the base URL of a collector, such as http://127.0.0.1:4318, not "${endpoint}"`);
+  const sampleRatio = numberOf("--trace-sample-ratio", ratio);
+  if (sampleRatio > 1) throw new Error(`--trace-sample-ratio takes a number from 0 to 1, not "${ratio}"`);
+  return { endpoint, sampleRatio };
 }
 
 function slotsOf(text: string): number {

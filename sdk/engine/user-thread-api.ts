@@ -7,6 +7,7 @@ import type { Gauges } from "../execution/gauges.ts";
 import type { ReportItem } from "../execution/report-item.ts";
 import type { RunOrigin } from "../execution/run-origin.ts";
 import type { LoadedFile } from "../modules/loaded-file.ts";
+import type { TraceNote } from "../tracing/trace-note.ts";
 
 /** The data that the user thread starts with. */
 export interface UserThreadData {
@@ -31,6 +32,8 @@ export interface RunFacts {
   origin: RunOrigin;
   /** Set for a run of a durable flow. */
   durable?: DurableFacts;
+  /** The header `traceparent` for what the code calls; absent where neither the engine nor the creator of the run traces it. */
+  traceparent?: string;
 }
 
 /** The facts about a flow of the module that the control thread needs. */
@@ -79,6 +82,7 @@ export const TURNED = "turned";
 /** News of runs, posted to the control thread as arrays. All items of an attempt come before its outcome. */
 export type RunNews =
   | { run: number; items: ReportItem[] }
+  | { run: number; note: TraceNote }
   | { run: number; outcome: AttemptOutcome }
   /** The hook has returned; `error` if the call of the hook failed. */
   | { run: number; hook: { error: string | null } };
@@ -95,8 +99,16 @@ export interface Ended {
 /** Where the code of runs executes, as the control of a run sees it: a thread, or the script itself. It can end at any moment. */
 export interface CodePlace {
   readonly alive: boolean;
-  /** Calls a flow once; `onItems` gets all report items of the attempt before the outcome. */
-  execute(run: RunFacts, attempt: number, onItems: (items: ReportItem[]) => void): Promise<AttemptOutcome | Ended>;
+  /**
+   * Calls a flow once; `onItems` gets all report items of the attempt before the outcome, and `onNote` what a traced run tells
+   * its tracer.
+   */
+  execute(
+    run: RunFacts,
+    attempt: number,
+    onItems: (items: ReportItem[]) => void,
+    onNote?: (note: TraceNote) => void,
+  ): Promise<AttemptOutcome | Ended>;
   /** Calls the flow's hook for a state; null when it has returned, else why the call failed. */
   hook(run: RunFacts, state: State, onItems: (items: ReportItem[]) => void): Promise<string | null | Ended>;
   /** Aborts the signal of a run. `seconds` is the exceeded time limit, null for a cancel. */

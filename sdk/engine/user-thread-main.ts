@@ -65,6 +65,7 @@ expose(api, nodeEndpoint(port));
 
 function callsOf(flows: readonly LoadedFlow[]): FlowCalls {
   return new FlowCalls(flows, {
+    sourceDir,
     module,
     home,
     connect,

@@ -8,6 +8,7 @@ import type { AttemptOutcome } from "../execution/attempt.ts";
 import { Gauges } from "../execution/gauges.ts";
 import type { ReportItem } from "../execution/report-item.ts";
 import { isChanged, type LoadedFile } from "../modules/loaded-file.ts";
+import type { TraceNote } from "../tracing/trace-note.ts";
 import { logCharsOf } from "./item-batch.ts";
 import { BLOCKED_MS } from "./start-gate.ts";
 import { endedByError } from "./thread-end.ts";
@@ -26,6 +27,7 @@ import {
 /** A call whose answer the control of a run waits for. */
 interface Waiting {
   onItems: (items: ReportItem[]) => void;
+  onNote?: ((note: TraceNote) => void) | undefined;
   settle: (answer: AttemptOutcome | { hook: { error: string | null } } | Ended) => void;
 }
 
@@ -86,14 +88,19 @@ export class UserThread implements CodePlace {
     return this.#files.some(({ settled, target }) => !settled || target === "");
   }
 
-  async execute(run: RunFacts, attempt: number, onItems: (items: ReportItem[]) => void): Promise<AttemptOutcome | Ended> {
-    const answer = await this.#call(run.id, onItems, { kind: "execute", run, attempt });
+  async execute(
+    run: RunFacts,
+    attempt: number,
+    onItems: (items: ReportItem[]) => void,
+    onNote?: (note: TraceNote) => void,
+  ): Promise<AttemptOutcome | Ended> {
+    const answer = await this.#call(run.id, { onItems, onNote }, { kind: "execute", run, attempt });
     if ("hook" in answer) throw new Error("the user thread answered a call of a flow with that of a hook");
     return answer;
   }
 
   async hook(run: RunFacts, state: State, onItems: (items: ReportItem[]) => void): Promise<string | null | Ended> {
-    const answer = await this.#call(run.id, onItems, { kind: "hook", run, state });
+    const answer = await this.#call(run.id, { onItems }, { kind: "hook", run, state });
     if ("hook" in answer) return answer.hook.error;
     if (answer.kind === "ended") return answer;
     throw new Error("the user thread answered a call of a hook with that of a flow");
@@ -155,10 +162,10 @@ export class UserThread implements CodePlace {
     await this.#worker.terminate();
   }
 
-  #call(run: number, onItems: Waiting["onItems"], order: RunOrder): Promise<Parameters<Waiting["settle"]>[0]> {
+  #call(run: number, receiver: Omit<Waiting, "settle">, order: RunOrder): Promise<Parameters<Waiting["settle"]>[0]> {
     if (this.#ended !== null) return Promise.resolve(this.#ended);
     return new Promise((settle) => {
-      this.#calls.set(run, { onItems, settle });
+      this.#calls.set(run, { ...receiver, settle });
       this.#order(order);
     });
   }
@@ -186,6 +193,10 @@ export class UserThread implements CodePlace {
       if (call === undefined) continue;
       if ("items" in each) {
         call.onItems(each.items);
+        continue;
+      }
+      if ("note" in each) {
+        call.onNote?.(each.note);
         continue;
       }
       this.#calls.delete(each.run);

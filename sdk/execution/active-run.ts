@@ -2,6 +2,7 @@ import type { DurableRun } from "../durable/durable-run.ts";
 import type { Caller } from "../durable/identity.ts";
 import { PrintedOutput } from "../output/printed-lines.ts";
 import { Questions } from "../run/questions.ts";
+import { type CodeTrace, headerOfTask } from "../tracing/trace-note.ts";
 import type { Clock } from "./clock.ts";
 import type { DynamicKeys } from "./dynamic-keys.ts";
 import type { ReportItem } from "./report-item.ts";
@@ -52,6 +53,8 @@ export interface ActiveRun {
   secrets: SecretMask;
   /** Process groups of the commands that the code has started. */
   commands: Set<number>;
+  /** Null where neither the engine nor the creator of the run traces it. */
+  trace: CodeTrace | null;
   /** True after the attempt: later items are not recorded. */
   ended: boolean;
 }
@@ -93,6 +96,7 @@ export function newActiveRun({ servicesFor, ...basis }: RunBasis): ActiveRun {
     progress: new Map(),
     secrets: new SecretMask(),
     commands: new Set(),
+    trace: null,
     ended: false,
   };
 }
@@ -150,6 +154,24 @@ export function currentScope(): Scope | undefined {
 
 function isOver({ ended, durable }: ActiveRun): boolean {
   return ended || (durable !== null && durable.parked !== null);
+}
+
+/** The header `traceparent` for what the current code calls; undefined outside a traced run. */
+export function currentTraceparent(): string | undefined {
+  const scope = currentScope();
+  return scope === undefined ? undefined : headerOf(scope);
+}
+
+function headerOf({ run: { trace }, task }: Scope): string | undefined {
+  return trace === null || task === null ? trace?.header : headerOfTask(trace.header, task.externalId);
+}
+
+/** Calls a function of the user in a scope. */
+export function callInScope(scope: Scope, code: () => unknown): Promise<unknown> {
+  const { trace } = scope.run;
+  if (trace === null) return shared.scope.run(scope, async () => code());
+  const header = headerOf(scope) ?? trace.header;
+  return shared.scope.run(scope, async () => trace.within(header, code));
 }
 
 /** Whether the current code belongs to an attempt of a durable run that is over: what it calls now must have no effect. */

@@ -7,7 +7,7 @@ import { retryDelayOf } from "../define/retry.ts";
 import type { Park } from "../durable/durable-run.ts";
 import { isParked } from "../durable/suspension.ts";
 import type { Question } from "../run/questions.ts";
-import { type ActiveRun, abortRun } from "./active-run.ts";
+import { type ActiveRun, abortRun, callInScope } from "./active-run.ts";
 import { logFailedAttempt } from "./attempt-log.ts";
 import { Cancelled, describeFailure, type FailureRecord, isPaused } from "./failure.ts";
 import { writeLog } from "./run-log.ts";
@@ -40,7 +40,7 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
   try {
     run.parameters = await flow.checker.prepare(run.parameters);
     await run.durable?.load();
-    const body = shared.scope.run({ run, task: null }, async () => flow.fn(run.parameters));
+    const body = callInScope({ run, task: null }, () => flow.fn(run.parameters));
     trackBody(run, body);
     const value = await untilLeft(run, body);
     await taskRunsSettled(run);

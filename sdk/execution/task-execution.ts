@@ -10,13 +10,12 @@ import { callerOf, keyedCall, numberedCall } from "../durable/identity.ts";
 import { type StepCall, StepChangedError, type StorableResult, type StoredOutcome } from "../durable/stored-steps.ts";
 import { type HeldResources, holdResources } from "../run/lease.ts";
 import { follow, untilAborted } from "./abortable.ts";
-import { type ActiveRun, Gate, type Scope } from "./active-run.ts";
+import { type ActiveRun, callInScope, Gate, type Scope } from "./active-run.ts";
 import { parentsOf, rememberOrigin, resolveArguments } from "./arguments.ts";
 import { logFailedAttempt } from "./attempt-log.ts";
 import { describeFailure, isPaused, TimedOut } from "./failure.ts";
 import { readResult, writeResult } from "./result-cache.ts";
 import { writeLog } from "./run-log.ts";
-import { shared } from "./shared-state.ts";
 import { TaskRun } from "./task-run.ts";
 
 /** A declared task with checked options. */
@@ -108,8 +107,10 @@ class TaskExecution {
   create(args: readonly unknown[]): void {
     const { name } = this.#definition;
     this.#created = true;
-    if (this.#run.ended) return;
-    this.#run.report({
+    const { run, task } = this.#scope;
+    if (run.ended) return;
+    if (task !== null && run.trace?.isSampled) run.trace.note({ kind: "call", task: this.id, caller: task.externalId });
+    run.report({
       kind: "task_run_created",
       external_id: this.id,
       name,
@@ -308,7 +309,7 @@ class TaskExecution {
         : this.#run.clock.after(timeoutSeconds * 1000, () => controller.abort(new TimedOut(timeoutSeconds)));
     const task = { externalId: this.id, name, dynamicKey: this.dynamicKey, signal: controller.signal };
     const caller = this.#step === null ? {} : { caller: callerOf(this.#step.call) };
-    const body = shared.scope.run({ run: this.#run, task, ...caller }, async () => fn(...values));
+    const body = callInScope({ run: this.#run, task, ...caller }, () => fn(...values));
     trackBody(this.#run, body);
     try {
       return await untilAborted(controller.signal, body);

@@ -25,11 +25,11 @@ export class ScriptCode implements CodeKeeper, CodePlace {
   #settle: (news: RunNews) => void = () => undefined;
 
   constructor(flow: LoadedFlow, home: string, client: Millrace, children: ChildrenHere) {
-    const { module } = flow.registration;
+    const { module, source_dir: sourceDir } = flow.registration;
     const post = (news: readonly RunNews[]): void => {
       for (const each of news) this.#take(each);
     };
-    this.#calls = new FlowCalls([flow], { module, home, children, connect: () => Promise.resolve(client), post });
+    this.#calls = new FlowCalls([flow], { sourceDir, module, home, children, connect: () => Promise.resolve(client), post });
   }
 
   get thread(): CodePlace {
@@ -85,6 +85,8 @@ export class ScriptCode implements CodeKeeper, CodePlace {
   }
 
   #take(news: RunNews): void {
+    // A script records no traces.
+    if ("note" in news) return;
     if (!("items" in news)) return this.#settle(news);
     for (const item of news.items) {
       if (item.kind === "logs") for (const line of item.logs) if (!isStreamLine(line)) echoLine(line);

@@ -13,11 +13,13 @@ import {
   type Durability,
   durabilityOf,
   flag,
+  httpUrl,
   integer,
   networkList,
   optionalText,
   PORT_MAX,
   secondsRange,
+  share,
   textList,
   textValue,
   threadsOf,
@@ -40,6 +42,8 @@ export interface ServerTable {
   maxRunning?: number;
   parkAfterSecs?: number;
   engineGrowthMb?: number;
+  otlpEndpoint?: string;
+  traceSampleRatio?: number;
   maxExternalEngines?: number;
   maxUnfinishedRuns?: number;
   userCodeHeapMb?: number;
@@ -124,6 +128,19 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     about:
       "An engine process is replaced when its flows hold this many MB more after a garbage collection than after its first runs; 0: never",
     standard: "256",
+  },
+  otlpEndpoint: {
+    key: "otlp_endpoint",
+    check: httpUrl,
+    about:
+      "Base URL of an OpenTelemetry collector: engines send it the traces of runs by OTLP over HTTP (protobuf, path `/v1/traces`)",
+    standard: "no traces",
+  },
+  traceSampleRatio: {
+    key: "trace_sample_ratio",
+    check: share,
+    about: "Share of runs that are traced, from 0 to 1. A run that is created within a trace is traced if that trace is",
+    standard: "1",
   },
   maxExternalEngines: {
     key: "max_external_engines",
@@ -281,6 +298,7 @@ export const VARIABLES = {
   MILLRACE_ALLOWED_HOSTS: "As `[server] allowed_hosts`, separated by commas",
   MILLRACE_TOKEN: "As `[server] token`; clients and engines send it",
   MILLRACE_SOCKET: "As `[server] socket`, relative to the working directory",
+  MILLRACE_OTLP_ENDPOINT: "As `[server] otlp_endpoint`",
   MILLRACE_TRANSPORT: "As `[server] transport`",
   MILLRACE_NO_BROWSER: "Anything but 0, false, no or off: no browser is opened",
 } as const;

@@ -59,6 +59,20 @@ export const amount: Check<number> = accepting({ type: "number", minimum: 0 }, (
   typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : refuse(where, "a number of zero or more", value),
 );
 
+/** A number from 0 to 1. */
+export const share: Check<number> = accepting({ type: "number", minimum: 0, maximum: 1 }, (where, value) =>
+  typeof value === "number" && value >= 0 && value <= 1 ? value : refuse(where, "a number from 0 to 1", value),
+);
+
+/** An address of HTTP; empty text counts as not set. */
+export const httpUrl: Check<string | undefined> = accepting({ type: "string" }, (where, value) => {
+  if (value === "") return undefined;
+  const protocol = typeof value === "string" ? URL.parse(value)?.protocol : undefined;
+  return protocol === "http:" || protocol === "https:"
+    ? String(value)
+    : refuse(where, "an address such as http://127.0.0.1:4318", value);
+});
+
 export const flag: Check<boolean> = accepting({ type: "boolean" }, (where, value) =>
   typeof value === "boolean" ? value : refuse(where, "true or false", value),
 );

@@ -11,7 +11,16 @@ import type { TransportName } from "#gateway/transport/transport";
 import { PARK_AFTER_SECS_DEFAULT } from "#protocol/limits";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import type { Variable } from "./config-keys.ts";
-import { type Catchup, ConfigError, type Durability, durabilityOf, integerText, PORT_MAX, transportOf } from "./config-values.ts";
+import {
+  type Catchup,
+  ConfigError,
+  type Durability,
+  durabilityOf,
+  httpUrl,
+  integerText,
+  PORT_MAX,
+  transportOf,
+} from "./config-values.ts";
 
 export { ConfigError } from "./config-values.ts";
 
@@ -97,6 +106,10 @@ export interface ServerConfig {
   parkAfterSecs: number;
   /** Growth of an engine's memory in MB after which it is replaced; 0: never. */
   engineGrowthMb: number;
+  /** Base URL of the collector of traces; null: runs are not traced. */
+  otlpEndpoint: string | null;
+  /** Share of runs that begin a trace, from 0 to 1. */
+  traceSampleRatio: number;
   /** Maximum number of external engines that may poll. */
   maxExternalEngines: number;
   /** Maximum number of unfinished runs; null: as many as fit into the heap. */
@@ -217,6 +230,8 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     maxRunning: server.maxRunning ?? null,
     parkAfterSecs: server.parkAfterSecs ?? PARK_AFTER_SECS_DEFAULT,
     engineGrowthMb: server.engineGrowthMb ?? DEFAULT_ENGINE_GROWTH_MB,
+    otlpEndpoint: collectorVariable(present(env, "MILLRACE_OTLP_ENDPOINT")) ?? server.otlpEndpoint ?? null,
+    traceSampleRatio: server.traceSampleRatio ?? 1,
     maxExternalEngines: server.maxExternalEngines ?? DEFAULT_MAX_EXTERNAL_ENGINES,
     maxUnfinishedRuns: server.maxUnfinishedRuns ?? null,
     engineCommands: file.engineCommands,
@@ -298,6 +313,10 @@ function listVariable(env: Environment, name: Variable): string[] | undefined {
 
 function transportVariable(value: string | undefined): TransportName | undefined {
   return value === undefined ? undefined : transportOf("MILLRACE_TRANSPORT", value);
+}
+
+function collectorVariable(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : httpUrl("MILLRACE_OTLP_ENDPOINT", value);
 }
 
 function durabilityFlag(value: string | undefined): Durability | undefined {

@@ -15,6 +15,7 @@ import { finisher, records } from "./records.ts";
 const TEXTS = ["external_id", "name", "parameters", "tags"] as const;
 /** Length of the texts that stay in memory, in bytes: their characters are not known without reading them. */
 const TEXT_LENGTH = `octet_length(name) + ifnull(octet_length(tags), 2)
+  + ifnull(octet_length(traceparent), 0)
   + CASE WHEN octet_length(parameters) > ${PARAMETERS_IN_MEMORY_BYTES_MAX} THEN 0 ELSE ifnull(octet_length(parameters), 2) END`;
 
 export type RunRow = Omit<StoredRow<"insert_run">, (typeof TEXTS)[number] | "marks"> & {
@@ -23,7 +24,7 @@ export type RunRow = Omit<StoredRow<"insert_run">, (typeof TEXTS)[number] | "mar
   lineage_id: number | null;
   caller_run_id: number | null;
 };
-export type RunTextsRow = Pick<StoredRow<"insert_run">, (typeof TEXTS)[number]>;
+export type RunTextsRow = Pick<StoredRow<"insert_run">, (typeof TEXTS)[number]> & { traceparent?: string };
 export type TaskRunRow = StoredRow<"put_task_run">;
 
 export interface LoadedRun {
@@ -110,9 +111,10 @@ export function loadRuns(statements: Statements, ids: readonly number[]): Loaded
 
 /** The texts of a run in any state; null for an unknown run. */
 export function readTexts(statements: Statements, id: number): RunTextsRow | null {
-  const sql = "SELECT hex(external_id) AS external_id, name, parameters, tags FROM runs WHERE id = ?";
+  const sql = "SELECT hex(external_id) AS external_id, name, parameters, tags, traceparent FROM runs WHERE id = ?";
   const row = statements.named<Record<string, SqlValue>>(sql).get(id);
   if (row === undefined) return null;
   finishTexts(row);
+  if (row["traceparent"] === null) delete row["traceparent"];
   return row as RunTextsRow;
 }

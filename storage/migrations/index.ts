@@ -12,6 +12,7 @@ import * as durable from "./0010-durable.ts";
 import * as fires from "./0011-fires.ts";
 import * as openWaits from "./0012-open-waits.ts";
 import * as marks from "./0013-marks.ts";
+import * as traceparent from "./0014-traceparent.ts";
 
 export interface Migration {
   name: string;
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   fires,
   openWaits,
   marks,
+  traceparent,
 ];

@@ -42,19 +42,20 @@ export type RunRecordRow = [
   lineage_id: number | null,
   caller_run_id: number | null,
   fire_time: number | null,
+  traceparent: string | null,
 ];
 
 export const SELECT_RUN = `SELECT r.id, r.external_id, r.name, f.project, r.flow_id, f.name, f.flow_group,
   r.state_type, r.state_name, r.state_timestamp, r.state_message, r.state_details, r.parameters, r.tags, r.attempt,
   r.priority, r.created_by, r.created_at, r.start_time, r.end_time, r.total_run_time, r.scheduled_time, r.schedule_id,
   r.backfill_id, r.parent_run_id, r.engine_id, r.engine_pid, r.crash_count, r.failure_count, r.report_seq,
-  r.task_counts, r.lineage_id, r.caller_run_id, r.fire_time
+  r.task_counts, r.lineage_id, r.caller_run_id, r.fire_time, r.traceparent
   FROM runs r JOIN flows f ON f.id = r.flow_id`;
 
 export function renderRun(row: RunRecordRow): string {
   const [id, externalId, name, project, flowId, flowName, group, type, stateName, timestamp, message, details, ...rest] = row;
   const [parameters, tags, attempt, priority, createdBy, createdAt, start, end, duration, scheduled, ...more] = rest;
-  const [schedule, backfill, parent, engine, pid, crashes, failures, seq, taskCounts, lineage, caller, fire] = more;
+  const [schedule, backfill, parent, engine, pid, crashes, failures, seq, taskCounts, lineage, caller, fire, traceparent] = more;
   const fireTime = schedule === null ? null : (fire ?? scheduled);
   const durable = lineage === null ? "" : `"lineage_id":${lineage},${caller === null ? "" : `"caller_run_id":${caller},`}`;
   return (
@@ -65,7 +66,7 @@ export function renderRun(row: RunRecordRow): string {
     `"created_by":${quoted(createdBy)},"created_at":${createdAt},"start_time":${start},"end_time":${end},` +
     `"total_run_time":${duration},"scheduled_time":${scheduled},${fireTime === null ? "" : `"fire_time":${fireTime},`}"schedule_id":${schedule},"backfill_id":${backfill},` +
     `"parent_run_id":${parent},${durable}"engine_id":${quoted(engine)},"engine_pid":${pid},"crash_count":${crashes},` +
-    `"failure_count":${failures},"report_seq":${seq},"task_counts":${stored(taskCounts, "{}")}}`
+    `"failure_count":${failures},"report_seq":${seq},"task_counts":${stored(taskCounts, "{}")}${traceparent === null ? "" : `,"traceparent":"${traceparent}"`}}`
   );
 }
 

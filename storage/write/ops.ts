@@ -116,6 +116,8 @@ export const OPERATIONS = {
     alone: bit,
     ...RUN_STATE,
   },
+  /** Only for a run that was created with one; the run is new in this commit, and its insert may follow. */
+  set_traceparent: { id: integer, traceparent: text },
   /**
    * The runs of a backfill, Scheduled, with consecutive ids. `external_ids` are 16 bytes each; `values` are ASCII texts of
    * equal length, joined. A run's name is `name_head` and its value without colons, its parameters `parameters_head`, value

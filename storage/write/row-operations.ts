@@ -157,6 +157,7 @@ export type RowOperationName = keyof typeof ROW_OPERATIONS;
 export const INSERT_RUN = insert("insert_run", "runs");
 export const UPDATE_RUN = update("update_run", "runs");
 export const SET_LINEAGE = update("set_lineage", "runs");
+export const SET_TRACEPARENT = update("set_traceparent", "runs");
 export const PUT_TASK_RUN = upsert("put_task_run", "task_runs", ["id"]);
 
 /** Columns set when a run ends; most indexes cover only ended runs. */

@@ -8,7 +8,15 @@ import { insertBackfillRuns, TAG_RUNS } from "./backfill-rows.ts";
 import type { Counters } from "./counters.ts";
 import { insertNewRuns } from "./new-run-rows.ts";
 import { COLUMNS, type RowOf, RUN_STATE } from "./ops.ts";
-import { INSERT_RUN, PUT_TASK_RUN, SET_LINEAGE, UPDATE_ENDED_RUN, UPDATE_LIVING_RUN, UPDATE_RUN } from "./row-operations.ts";
+import {
+  INSERT_RUN,
+  PUT_TASK_RUN,
+  SET_LINEAGE,
+  SET_TRACEPARENT,
+  UPDATE_ENDED_RUN,
+  UPDATE_LIVING_RUN,
+  UPDATE_RUN,
+} from "./row-operations.ts";
 import type { RowStatements } from "./row-statements.ts";
 import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import { RunTimes } from "./run-times.ts";
@@ -48,6 +56,7 @@ export class RunWriter {
   readonly #marks = new Map<number, string>();
   /** Where the values of each run's lineage start in the commit's operations. */
   readonly #lineages: number[] = [];
+  readonly #traceparents: number[] = [];
   readonly #flowOfRun = new Map<number, number>();
   /** Runs written as ended. */
   readonly #ended = new Set<number>();
@@ -114,6 +123,11 @@ export class RunWriter {
     this.#lineages.push(at);
   }
 
+  /** Kept until the flush likewise. */
+  setTraceparent(at: number): void {
+    this.#traceparents.push(at);
+  }
+
   putTaskRun(ops: readonly Primitive[], at: number): void {
     this.#tasks.set(valueAt(ops, at, TASK.id), at);
   }
@@ -134,6 +148,8 @@ export class RunWriter {
     this.#marks.clear();
     for (const at of this.#lineages) this.#rows.run(SET_LINEAGE, ops, at);
     this.#lineages.length = 0;
+    for (const at of this.#traceparents) this.#rows.run(SET_TRACEPARENT, ops, at);
+    this.#traceparents.length = 0;
     this.#times.flush();
     for (const [id, at] of this.#tasks) this.#writeTaskRun(id, ops, at);
     this.#tasks.clear();
@@ -144,6 +160,7 @@ export class RunWriter {
     this.#marks.clear();
     this.#tasks.clear();
     this.#lineages.length = 0;
+    this.#traceparents.length = 0;
     this.#flowOfRun.clear();
     this.#times.rolledBack();
   }

@@ -229,6 +229,9 @@ export class Writer {
       case "set_lineage":
         this.#runs.setLineage(at);
         break;
+      case "set_traceparent":
+        this.#runs.setTraceparent(at);
+        break;
       case "put_task_run":
         this.#runs.putTaskRun(ops, at);
         break;

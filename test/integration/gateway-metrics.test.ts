@@ -42,6 +42,7 @@ function figures(changes: Partial<CoreFigures> = {}): CoreFigures {
       { engine: "other", busy: 0, free: 5 },
     ],
     polls: { count: 2, slots: 9 },
+    spans: { exported: 40, dropped: 3 },
     queue_wait: durations(50, 200, 200, 7_200e6),
     dispatch: durations(),
     lateness: durations(),

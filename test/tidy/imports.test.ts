@@ -131,6 +131,7 @@ const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "cron-parser": ["actors/", "protocol/"],
   undici: ["actors/outbound/"],
   "prom-client": ["gateway/metrics/"],
+  "@opentelemetry": ["sdk/tracing/"],
   nodemailer: ["actors/outbound/email.ts"],
 };
 

@@ -231,6 +231,7 @@ export class LiveState {
   stopping = false;
   readonly reader: RunReader;
   durations = new RunDurations();
+  readonly spans = { exported: 0, dropped: 0 };
   readonly #flowsByKey = new Map<string, Flow>();
   readonly #downstream = new Map<string, Set<Flow>>();
   readonly #answered: { command: number; run: Run }[] = [];
@@ -477,8 +478,7 @@ export class LiveState {
 
   /** The runs of an answer that no later answer concerns; rarely needed, so a search is acceptable. */
   runsOfCommand(command: number): Run[] {
-    const runs = this.#answered.filter((answer) => answer.command === command).map(({ run }) => run);
-    return runs.filter((run) => run.lastCommand === command);
+    return this.#answered.flatMap(({ command: of, run }) => (of === command && run.lastCommand === command ? [run] : []));
   }
 
   /** The engine key for jobs of a flow. */

@@ -26,6 +26,8 @@ export interface RunTexts {
   readonly parameters: string;
   /** JSON text, in which form the tags are stored and sent. */
   readonly tags: string;
+  /** The header of W3C Trace Context with which the run was created; most runs have none. */
+  readonly traceparent?: string;
 }
 
 export interface Run {
@@ -199,9 +201,9 @@ export function needsOf(run: Run): Record<string, number> {
 }
 
 /** Large parameters stay in the store alone once they are committed, and count nothing. */
-export function lengthOfTexts({ name, parameters, tags }: RunTexts): number {
+export function lengthOfTexts({ name, parameters, tags, traceparent = "" }: RunTexts): number {
   const kept = parameters.length > PARAMETERS_IN_MEMORY_BYTES_MAX ? 0 : parameters.length;
-  return name.length + tags.length + kept;
+  return name.length + tags.length + traceparent.length + kept;
 }
 
 /** The fields of a run that has a lineage; no others have them. */
@@ -218,7 +220,7 @@ function fireField(run: Run) {
 }
 
 /** The run record as JSON text, with fields in the order of the interface. */
-export function renderRun(run: Run, { external_id, name, parameters, tags }: RunTexts): string {
+export function renderRun(run: Run, { external_id, name, parameters, tags, traceparent }: RunTexts): string {
   const head = JSON.stringify({
     id: run.id,
     external_id,
@@ -255,6 +257,7 @@ export function renderRun(run: Run, { external_id, name, parameters, tags }: Run
     failure_count: run.failure_count,
     report_seq: run.report_seq,
     task_counts: run.taskCounts,
+    ...(traceparent !== undefined && { traceparent }),
   });
   return `${head.slice(0, -1)},"parameters":${parameters},"tags":${tags},${tail.slice(1)}`;
 }

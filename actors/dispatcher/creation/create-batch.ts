@@ -106,6 +106,7 @@ function newBatchRun(turn: Turn, entry: DraftedRun, flow: Flow, id: number, stat
     name: entry.name ? entry.name : nameOfRun(id),
     parameters: entry.parametersText,
     tags: entry.tagsText,
+    ...(turn.traceparent !== undefined && { traceparent: turn.traceparent }),
   };
   return {
     id,
@@ -148,6 +149,8 @@ function storeRuns(turn: Turn, drafted: readonly DraftedRun[], runs: readonly Ru
     rows: `[${rows.join(",")}]`,
     rule_depth: turn.ruleDepth,
   });
+  const { traceparent } = turn;
+  if (traceparent !== undefined) for (const { id } of runs) turn.rows.put("set_traceparent", { id, traceparent });
   // Not countNewRuns, which searches a list: a batch may have a flow for each run.
   for (const [{ id }, delta] of counts) turn.rows.put("count_runs", { flow_id: id, state_type: "Scheduled", delta });
   turn.events.withNewRuns(firstId, runs.length);

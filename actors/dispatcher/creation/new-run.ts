@@ -28,6 +28,8 @@ export interface NewRun {
   scheduleId?: number | null;
   backfillId?: number | null;
   parentRunId?: number | null;
+  /** Of a run that repeats another one; else that of the request. */
+  traceparent?: string | undefined;
   /** Of a run that repeats the run of a fire. */
   fireTime?: number | null;
   /** The run that this run follows from, if any. */
@@ -63,11 +65,13 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     message: null,
     details: wanted.alone === true ? { ...wanted.details, alone: true } : (wanted.details ?? NO_DETAILS),
   };
+  const traceparent = wanted.traceparent ?? turn.traceparent;
   const texts = {
     external_id: turn.ids.uuid(),
     name: wanted.name ? wanted.name : nameOfRun(id),
     parameters: wanted.parametersText,
     tags: JSON.stringify([...new Set([...flow.tags, ...wanted.tags])]),
+    ...(traceparent !== undefined && { traceparent }),
   };
   const run: Run = {
     id,

@@ -27,6 +27,7 @@ export function retryRunCommand(turn: Turn, command: Command<"RetryRun">): void 
     createdBy: `retry:${ended.id}`,
     scheduleId: ended.schedule_id,
     fireTime: fireTimeOf(ended),
+    traceparent: state.textsOf(ended).traceparent,
     parentRunId: ended.id,
     follows: ended,
     priority: ended.priority,

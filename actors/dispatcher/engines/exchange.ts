@@ -50,6 +50,7 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   if (request.replace !== undefined) noteReplace(turn, engine, request.replace);
   const { stops, given } = settleHeld(turn, engine, request, over, command.id);
   noteBlocked(turn, engine, request.blocked_secs);
+  if (request.spans !== undefined) noteSpans(turn, request.spans);
   const leaves = mustLeave(turn, engine);
   const slots = leaves || isLeaving(turn, engine) ? 0 : request.slots;
   const items = takeWork(turn, engine, given, slots, command.id);
@@ -82,6 +83,11 @@ function noteReplace(turn: Turn, engine: Engine, sent: string): void {
   turn.state.demand.set(engine.key.text, engine.key);
   const text = `engine ${engine.id} of ${engine.key.module} is replaced after ${engine.runsDone} runs: ${reason}`;
   turn.out.send(SERVER_LOG, { level: "warn", text });
+}
+
+function noteSpans({ state: { spans } }: Turn, { exported, dropped }: NonNullable<ExchangeRequest["spans"]>): void {
+  spans.exported += exported;
+  spans.dropped += dropped;
 }
 
 function hasJustBeenTold(turn: Turn, { stopsOrdered }: Engine, lease: number): boolean {

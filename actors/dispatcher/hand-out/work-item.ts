@@ -24,7 +24,8 @@ export function renderAnswer(
 /** A run as work. Engines that end runs themselves also get their lease, and the permission to move the run by reports. */
 export function renderWorkItem(state: LiveState, run: Run, engine: Engine): string {
   const texts = state.textsOf(run);
-  const lease = `,"lease":${run.assignment_id},"run_transitions":true${durableFields(state, run)}`;
+  const trace = texts.traceparent === undefined ? "" : `,"traceparent":"${texts.traceparent}"`;
+  const lease = `,"lease":${run.assignment_id},"run_transitions":true${durableFields(state, run)}${trace}`;
   const rest = engine.ownsStop ? `${lease},${JSON.stringify(originOf(state, run)).slice(1, -1)}` : "";
   return itemText(run, texts, { kind: "run", payloadText: "null", rest });
 }

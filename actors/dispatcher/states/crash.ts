@@ -82,6 +82,7 @@ export function rerun(turn: Turn, runId: number, dueUs: number): void {
     createdBy: `crash:${crashed.id}`,
     scheduleId: crashed.schedule_id,
     fireTime: fireTimeOf(crashed),
+    traceparent: turn.state.textsOf(crashed).traceparent,
     backfillId: crashed.backfill_id,
     parentRunId: crashed.id,
     follows: crashed,

@@ -33,10 +33,12 @@ function setUp({ refused = "", parkAfterSecs = 5 } = {}) {
     },
   };
   let changes = 0;
-  const waits = new OpenWaits({ services, clock, parkAfterSecs, order: new ReplayOrder(), changed: () => (changes += 1) });
+  const ended: string[] = [];
+  const over = ({ identity }: Wait) => ended.push(identity);
+  const waits = new OpenWaits({ services, clock, parkAfterSecs, order: new ReplayOrder(), changed: () => (changes += 1), over });
   const settle = (identity: string, outcome: WaitOutcome) =>
     Object.assign(server.get(identity) ?? {}, { outcome, settled_at: 2 });
-  return { waits, clock, requests, settle, changes: () => changes };
+  return { waits, clock, requests, settle, changes: () => changes, ended };
 }
 
 const sleepOf = (identity: string, delay: number): NewWait => ({ kind: "sleep", identity, place: "p", name: "sleep", delay });
