@@ -5,7 +5,7 @@ import type { Primitive } from "#protocol/wire/feed";
 import { putOperation } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
 import { type CommitRequest, Writer } from "#storage/write/writer";
-import { CommitStatements, WRITER_SETTINGS } from "../load/postgres/commit-statement.ts";
+import { CommitMessages, WRITER_SETTINGS } from "../load/postgres/commit-messages.ts";
 import { Connection } from "../load/postgres/connection.ts";
 import { BatchFolder } from "../load/postgres/fold-batch.ts";
 import { loadMarks, takeOver } from "../load/postgres/marks.ts";
@@ -115,7 +115,7 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
     const writer = new Writer(database, { stream: "continue", nowUs });
     const epoch = await takeOver(connection, MEMBER);
     const folder = new BatchFolder(await loadMarks(connection, MEMBER), nowUs);
-    const statements = new CommitStatements();
+    const commits = new CommitMessages();
     const batches = new RandomBatches(1);
     const flow: Primitive[] = [];
     putOperation(flow, "insert_flow", flowRow(1));
@@ -123,7 +123,7 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
       const batch: CommitRequest = request(writer, number, number === 1 ? { ops: flow } : batches.batch());
       const expected = writer.commit(batch);
       const folded = folder.fold(batch);
-      await connection.commit(statements, { member: MEMBER, epoch, number }, folded);
+      await connection.commit(commits, { member: MEMBER, epoch, number }, folded);
       t.strictSame(folded.result, expected);
     }
     const dump = dumpSqlite(database);
@@ -137,7 +137,7 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
     async (t) => {
       const connection = await onStore(t, server, "fence");
       const epoch = await takeOver(connection, MEMBER);
-      const statements = new CommitStatements();
+      const commits = new CommitMessages();
       const ops: Primitive[] = [];
       putOperation(ops, "put_cursor", { name: "c", event_id: 1 });
       const commit = async (place: { epoch: number; number: number }, event_id: number) => {
@@ -155,7 +155,7 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
         };
         const logs = { blocks: [], appended: [], nextLogId: 1 };
         return connection.commit(
-          statements,
+          commits,
           { member: MEMBER, ...place },
           folder.fold({ batch: { kind: "Batch", ...batch, ops: values }, logs }),
         );
@@ -172,6 +172,20 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
     },
   );
 
+  await t.test("a refused commit with the first rows of a table leaves the connection usable for such rows", async (t) => {
+    const connection = await onStore(t, server, "prepared");
+    const epoch = await takeOver(connection, MEMBER);
+    const folder = new BatchFolder(await loadMarks(connection, MEMBER), nowUs);
+    const commits = new CommitMessages();
+    const ops: Primitive[] = [];
+    putOperation(ops, "put_cursor", { name: "c", event_id: 1 });
+    const batch = { source: 1, generation: 1, refusals: 0, epoch: null, number: 1, logs: [], replies: [], stream: [] };
+    const folded = folder.fold({ batch: { kind: "Batch", ...batch, ops }, logs: { blocks: [], appended: [], nextLogId: 1 } });
+    await t.rejects(connection.commit(commits, { member: MEMBER, epoch, number: 7 }, folded), { code: "22012" });
+    await connection.commit(commits, { member: MEMBER, epoch, number: 1 }, folded);
+    t.strictSame(await connection.rows("SELECT name FROM cursors"), [["c"]]);
+  });
+
   await t.test("a commit that would move a run that is not stored fails whole", async (t) => {
     const connection = await onStore(t, server, "exact");
     const epoch = await takeOver(connection, MEMBER);
@@ -181,7 +195,7 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
     putOperation(ops, "update_run", { id: 9, ...stateRow("Running") });
     const batch = { source: 1, generation: 1, refusals: 0, epoch: null, number: 1, logs: [], replies: [], stream: [] };
     const folded = folder.fold({ batch: { kind: "Batch", ...batch, ops }, logs: { blocks: [], appended: [], nextLogId: 1 } });
-    await t.rejects(connection.commit(new CommitStatements(), { member: MEMBER, epoch, number: 1 }, folded), { code: "22012" });
+    await t.rejects(connection.commit(new CommitMessages(), { member: MEMBER, epoch, number: 1 }, folded), { code: "22012" });
     t.strictSame(await connection.rows("SELECT number FROM members"), [[0]]);
   });
 });

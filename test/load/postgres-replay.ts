@@ -1,7 +1,8 @@
 /**
  * Plays recorded batches (record-batches.ts) into SQLite and PostgreSQL in turns, each into a new store, and prints for each the
  * processor time of a run (the client's and, of PostgreSQL, that of all processes of the server), runs per second, and for
- * PostgreSQL the WAL per run and the share of HOT updates. The ratio is that of the processor times of one round.
+ * PostgreSQL the WAL per run and the share of HOT updates. The ratio is that of the processor times of one round. A first round,
+ * in which both clients are compiled, is not printed.
  *
  *   node --conditions=millrace-src test/load/postgres-replay.ts --recording FILE [--rounds 3] [--merge 1] [--flush off]
  *     [--one-table] [--sql "ALTER TABLE live_runs SET (fillfactor = 100)"] [--check]
@@ -20,7 +21,7 @@ import { openWriteHandle } from "#storage/write/write-handle";
 import { type CommitRequest, Writer } from "#storage/write/writer";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/postgres-server.ts";
 import { dumpPostgres, dumpSqlite, type StoreDump } from "../support/store-dump.ts";
-import { CommitStatements, WRITER_SETTINGS } from "./postgres/commit-statement.ts";
+import { CommitMessages, WRITER_SETTINGS } from "./postgres/commit-messages.ts";
 import { Connection, type Settings } from "./postgres/connection.ts";
 import { BatchFolder, type Rows } from "./postgres/fold-batch.ts";
 import { loadMarks, takeOver } from "./postgres/marks.ts";
@@ -182,14 +183,14 @@ async function playPostgres(server: PostgresServer, settings: Settings, requests
   await connection.run(`${WRITER_SETTINGS}; SET synchronous_commit = ${options.flush}`);
   const epoch = await takeOver(connection, MEMBER);
   const folder = new BatchFolder(await loadMarks(connection, MEMBER), nowUs);
-  const statements = new CommitStatements();
+  const commits = new CommitMessages();
   const wal = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn";
   const [[walBefore] = [0]] = await connection.rows<[string | number]>(wal);
   const [client, serverCpu, start] = [ownCpuUs(), serverCpuUs(server.pid), performance.now()];
   for (const [index, request] of requests.entries()) {
     const folded = folder.fold(request);
     const rows = options["one-table"] ? inOneTable(folded.rows) : folded.rows;
-    await connection.commit(statements, { member: MEMBER, epoch, number: index + 1 }, { ...folded, rows });
+    await connection.commit(commits, { member: MEMBER, epoch, number: index + 1 }, { ...folded, rows });
   }
   const seconds = (performance.now() - start) / 1000;
   const clientUs = ownCpuUs() - client;
@@ -213,15 +214,20 @@ async function main(): Promise<void> {
   console.log(`${runs} runs in ${requests.length} commits`);
   const server = await startPostgres(programs, ["shared_buffers = 256MB", "max_wal_size = 4GB"]);
   try {
-    for (let round = 1; round <= Number(options.rounds); round += 1) {
+    for (let round = 0; round <= Number(options.rounds); round += 1) {
       const settings = await server.database(`round${round}`);
       const sqlite = playSqlite(requests);
       const postgres = await playPostgres(server, settings, requests);
       if (options.check) deepStrictEqual(postgres.dump, sqlite.dump);
+      if (round === 0) continue;
       const us = (total: number) => (total / runs).toFixed(1);
-      console.log(`SQLite      ${us(sqlite.cpuUs)} us/run, ${Math.round(runs / sqlite.seconds)} runs/s`);
+      const each = (total: number) => Math.round(total / requests.length);
+      console.log(
+        `SQLite      ${us(sqlite.cpuUs)} us/run, ${each(sqlite.cpuUs)} us/commit, ${Math.round(runs / sqlite.seconds)} runs/s`,
+      );
       console.log(
         `PostgreSQL  ${us(postgres.cpuUs)} us/run (client ${us(postgres.clientUs)}, server ${us(postgres.serverUs)}), ` +
+          `${each(postgres.cpuUs)} us/commit (${each(postgres.clientUs)}, ${each(postgres.serverUs)}), ` +
           `${Math.round(runs / postgres.seconds)} runs/s, ${Math.round(postgres.wal / runs)} B WAL/run, ` +
           `ratio ${(postgres.cpuUs / sqlite.cpuUs).toFixed(2)}`,
       );

@@ -1,19 +1,12 @@
-/**
- * Columns of values as PostgreSQL's binary arrays, which `unnest` turns into rows: no value becomes text and none is parsed.
- */
+/** Values and columns of values in PostgreSQL's binary form, so that no value becomes text and none is parsed. */
 import type { Primitive } from "#protocol/wire/feed";
 import type { ColumnKind } from "#storage/write/columns";
+import type { MessageBuffer } from "./message-buffer.ts";
 
 export type PostgresType = "int2" | "int8" | "float8" | "text" | "bytea";
 
 const OID: Readonly<Record<PostgresType, number>> = { int2: 21, int8: 20, float8: 701, text: 25, bytea: 17 };
-const FIXED_BYTES: Readonly<Partial<Record<PostgresType, number>>> = { int2: 2, int8: 8, float8: 8 };
-
-/** Dimensions, whether values are NULL, type, length and first index: four bytes each. */
-const HEADER_BYTES = 20;
-const LENGTH_BYTES = 4;
 const NULL_LENGTH = -1;
-const HIGH = 2 ** 32;
 
 /** The type that stores this kind of column. */
 export function postgresType(kind: ColumnKind): PostgresType {
@@ -34,54 +27,60 @@ export function postgresType(kind: ColumnKind): PostgresType {
   }
 }
 
-/** The values of one column of these rows as an array of that type. The rows are encoded as for SQLite. */
-export function columnArray(type: PostgresType, rows: readonly (readonly Primitive[])[], column: number): Buffer {
-  const array = Buffer.allocUnsafe(bytesOf(type, rows, column));
-  let at = HEADER_BYTES;
-  let nulls = 0;
-  for (const row of rows) {
-    const value = row[column] ?? null;
-    if (value === null) {
-      nulls = 1;
-      array.writeInt32BE(NULL_LENGTH, at);
-      at += LENGTH_BYTES;
-    } else {
-      const length = putValue(array, type, value, at + LENGTH_BYTES);
-      array.writeInt32BE(length, at);
-      at += LENGTH_BYTES + length;
-    }
-  }
-  for (const [index, field] of [1, nulls, OID[type], rows.length, 1].entries()) array.writeInt32BE(field, index * LENGTH_BYTES);
-  return array;
-}
-
-function bytesOf(type: PostgresType, rows: readonly (readonly Primitive[])[], column: number): number {
-  const fixed = FIXED_BYTES[type];
-  let bytes = HEADER_BYTES + rows.length * LENGTH_BYTES;
-  for (const row of rows) {
-    const value = row[column] ?? null;
-    if (value === null) continue;
-    bytes += fixed ?? (typeof value === "string" ? Buffer.byteLength(value) : (value as Uint8Array).byteLength);
-  }
-  return bytes;
-}
-
-/** Writes one value; returns its length. */
-function putValue(array: Buffer, type: PostgresType, value: NonNullable<Primitive>, at: number): number {
+/** One value with its length before it. */
+export function putValue(buffer: MessageBuffer, type: PostgresType, value: Primitive): void {
+  if (value === null) return buffer.int32(NULL_LENGTH);
   switch (type) {
     case "int2":
-      array.writeInt16BE(Number(value), at);
-      return 2;
+      buffer.int32(2);
+      return buffer.int16(Number(value));
     case "int8":
-      array.writeInt32BE(Math.floor(Number(value) / HIGH), at);
-      array.writeUInt32BE(Number(value) >>> 0, at + 4);
-      return 8;
+      buffer.int32(8);
+      return buffer.int64(Number(value));
     case "float8":
-      array.writeDoubleBE(Number(value), at);
-      return 8;
+      buffer.int32(8);
+      return buffer.float64(Number(value));
     default:
-      if (typeof value === "string") return array.write(value, at);
-      array.set(value as Uint8Array, at);
-      return (value as Uint8Array).byteLength;
+      return putBytes(buffer, value as string | Uint8Array);
   }
+}
+
+function putBytes(buffer: MessageBuffer, value: string | Uint8Array): void {
+  if (typeof value !== "string") {
+    buffer.int32(value.byteLength);
+    return buffer.bytes(value);
+  }
+  const length = openLength(buffer);
+  buffer.text(value);
+  closeLength(buffer, length);
+}
+
+/** One column of these rows as an array with its length before it; NULL instead of an array of nothing but NULLs. */
+export function putColumn(
+  buffer: MessageBuffer,
+  type: PostgresType,
+  rows: readonly (readonly Primitive[])[],
+  column: number,
+): void {
+  let nulls = 0;
+  for (const row of rows) if ((row[column] ?? null) === null) nulls += 1;
+  if (nulls === rows.length) return buffer.int32(NULL_LENGTH);
+  const length = openLength(buffer);
+  // Dimensions, whether there are NULLs, type, length, first index.
+  buffer.int32(1);
+  buffer.int32(nulls > 0 ? 1 : 0);
+  buffer.int32(OID[type]);
+  buffer.int32(rows.length);
+  buffer.int32(1);
+  for (const row of rows) putValue(buffer, type, row[column] ?? null);
+  closeLength(buffer, length);
+}
+
+function openLength(buffer: MessageBuffer): number {
+  buffer.int32(0);
+  return buffer.end;
+}
+
+function closeLength(buffer: MessageBuffer, from: number): void {
+  buffer.setInt32(buffer.end - from, from - 4);
 }

@@ -1,6 +1,6 @@
 /** A connection to PostgreSQL. The package pg is loaded when the first connection is made. */
-import type { Client, Settings } from "pg";
-import type { CommitPlace, CommitStatements } from "./commit-statement.ts";
+import type { Client, ProtocolConnection, Settings, Submittable } from "pg";
+import type { CommitMessages, CommitPlace } from "./commit-messages.ts";
 import type { FoldedBatch } from "./fold-batch.ts";
 
 export type { Settings } from "pg";
@@ -35,11 +35,47 @@ export class Connection {
   }
 
   /** Commits a folded batch; fails with code 22012 when the fence or a row was not as expected. */
-  async commit(statements: CommitStatements, place: CommitPlace, folded: FoldedBatch): Promise<void> {
-    await this.#client.query({ ...statements.statement(place, folded), rowMode: "array" });
+  async commit(commits: CommitMessages, place: CommitPlace, folded: FoldedBatch): Promise<void> {
+    const messages = commits.messages(place, folded);
+    try {
+      await new Promise<void>((resolve, reject) => this.#client.query(new Messages(messages, resolve, reject)));
+    } catch (error) {
+      commits.forget();
+      throw error;
+    }
   }
 
   close(): Promise<void> {
     return this.#client.end();
   }
+}
+
+/** Messages that end with a Sync, sent as they are in the place of a query. Fails with the first error; rows are not read. */
+class Messages implements Submittable {
+  readonly #messages: Buffer;
+  readonly #resolve: () => void;
+  readonly #reject: (error: Error) => void;
+
+  constructor(messages: Buffer, resolve: () => void, reject: (error: Error) => void) {
+    this.#messages = messages;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  submit({ stream }: ProtocolConnection): null {
+    stream.write(this.#messages);
+    return null;
+  }
+
+  handleError(error: Error): void {
+    this.#reject(error);
+  }
+
+  handleReadyForQuery(): void {
+    this.#resolve();
+  }
+
+  handleDataRow(): void {}
+
+  handleCommandComplete(): void {}
 }

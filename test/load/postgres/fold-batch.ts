@@ -175,7 +175,7 @@ export class BatchFolder {
 
   #foldRow(name: OperationName, ops: readonly Primitive[], at: number): void {
     const known = FOLDS[name] ?? UPDATES[name];
-    if (known === undefined) throw new StorageError("operation", `${name} cannot be folded into one statement`);
+    if (known === undefined) throw new StorageError("operation", `${name} cannot be folded into a commit`);
     const row = (ENCODERS[name] ?? []).map((encoder) => encoded(encoder, ops, at));
     if (name === "put_idempotency") row[IDEMPOTENCY.body] ??= keptEvent(this.#counters.events);
     const key = `${known.table}\n${known.key.map((position) => String(ops[at + position])).join("\n")}`;

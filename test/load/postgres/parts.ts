@@ -1,6 +1,6 @@
 /**
- * The parts of a commit's statement: each changes the rows of one table from columns of values, which the statement passes as
- * arrays. A part touches a row once at most, because the parts of a statement all see the rows as they were before it.
+ * The parts of a commit: each is a statement that changes the rows of one table from rows of values. A part touches a row once at
+ * most, because a statement sees the rows as they were before it.
  */
 import type { ColumnKind, Columns } from "#storage/write/columns";
 import { COLUMNS, OPERATIONS, type OperationName } from "#storage/write/ops";
@@ -13,10 +13,8 @@ interface PartColumn {
 
 export interface Part {
   readonly columns: readonly PartColumn[];
-  /** Whether each of the rows must change exactly one stored row; the statement fails otherwise. */
-  readonly exact: boolean;
-  /** The common table expressions of the part; `rows` is an item of FROM that is called u. */
-  text(name: string, rows: string): string;
+  /** The statement; `rows` is a query of the rows of values, `count` their number. */
+  text(rows: string, count: string): string;
 }
 
 function columnsOf(name: OperationName): PartColumn[] {
@@ -34,9 +32,7 @@ const list = (columns: readonly PartColumn[], prefix = "") => columns.map(({ nam
 
 /** Inserts rows; `conflict` is what follows for existing rows. */
 function insert(table: string, columns: readonly PartColumn[], conflict = ""): Part {
-  const text = (name: string, rows: string) =>
-    `${name} AS (INSERT INTO ${table} AS t (${list(columns)}) SELECT ${list(columns)} FROM ${rows}${conflict})`;
-  return { columns, exact: false, text };
+  return { columns, text: (rows) => `INSERT INTO ${table} AS t (${list(columns)}) ${rows}${conflict}` };
 }
 
 /** Inserts rows, or replaces the other columns of the rows that have this key. */
@@ -55,19 +51,30 @@ export function putFirst(operation: OperationName, table: string): Part {
 export function remove(operation: OperationName, table: string): Part {
   const columns = columnsOf(operation);
   const same = columns.map(({ name }) => `t.${name} = u.${name}`).join(" AND ");
-  return { columns, exact: false, text: (name, rows) => `${name} AS (DELETE FROM ${table} t USING ${rows} WHERE ${same})` };
+  return { columns, text: (rows) => `DELETE FROM ${table} t USING (${rows}) u WHERE ${same}` };
 }
 
 /** Updates the rows with these ids. */
 export function update(operation: OperationName, table: string): Part {
-  return updateColumns(columnsOf(operation), table, false);
+  const columns = columnsOf(operation);
+  return { columns, text: (rows) => updateText(columns, table, rows) };
 }
 
-function updateColumns(columns: readonly PartColumn[], table: string, exact: boolean): Part {
+/** Updates the rows with these ids; the statement fails unless each is stored. */
+function updateStored(columns: readonly PartColumn[], table: string): Part {
+  const text = (rows: string, count: string) =>
+    `WITH changed AS (${updateText(columns, table, rows)} RETURNING 1) ${countedCheck(count)}`;
+  return { columns, text };
+}
+
+function updateText(columns: readonly PartColumn[], table: string, rows: string): string {
   const rest = columns.filter(({ name }) => name !== "id").map(({ name }) => `${name} = ${newValue(name)}`);
-  const text = (name: string, rows: string) =>
-    `${name} AS (UPDATE ${table} t SET ${rest.join(", ")} FROM ${rows} WHERE t.id = u.id RETURNING t.id)`;
-  return { columns, exact, text };
+  return `UPDATE ${table} t SET ${rest.join(", ")} FROM (${rows}) u WHERE t.id = u.id`;
+}
+
+/** Fails unless so many rows were changed. */
+function countedCheck(count: string): string {
+  return `SELECT 1 / ((SELECT count(*) FROM changed) = ${count})::int`;
 }
 
 const LINEAGE: readonly PartColumn[] = [
@@ -90,10 +97,10 @@ const CHANGED_COLUMNS = [...columnsOf("update_run"), ...LINEAGE];
 function moveRun(from: string, to: string): Part {
   const changed = CHANGED_COLUMNS.map(({ name }) => name).filter((name) => name !== "id");
   const values = RUN_COLUMNS.map(({ name }) => (changed.includes(name) ? `${newValue(name)} AS ${name}` : `t.${name}`));
-  const text = (name: string, rows: string) =>
-    `${name} AS (DELETE FROM ${from} t USING ${rows} WHERE t.id = u.id RETURNING ${values.join(", ")}),
-${name}_moved AS (INSERT INTO ${to} (${list(RUN_COLUMNS)}) SELECT ${list(RUN_COLUMNS)} FROM ${name})`;
-  return { columns: CHANGED_COLUMNS, exact: true, text };
+  const text = (rows: string, count: string) =>
+    `WITH changed AS (DELETE FROM ${from} t USING (${rows}) u WHERE t.id = u.id RETURNING ${values.join(", ")}),
+      moved AS (INSERT INTO ${to} (${list(RUN_COLUMNS)}) SELECT ${list(RUN_COLUMNS)} FROM changed) ${countedCheck(count)}`;
+  return { columns: CHANGED_COLUMNS, text };
 }
 
 /** Column name and type of a table whose rows the writer makes. */
@@ -108,12 +115,12 @@ function columns(...pairs: readonly `${string} ${PostgresType}`[]): PartColumn[]
 export const RUN_PARTS = {
   inserted: insert("live_runs", RUN_COLUMNS),
   insertedEnded: insert("runs", RUN_COLUMNS),
-  moved: updateColumns(CHANGED_COLUMNS, "live_runs", true),
+  moved: updateStored(CHANGED_COLUMNS, "live_runs"),
   ended: moveRun("live_runs", "runs"),
   /** An engine reports once more after the end of its run. */
-  endedBefore: updateColumns(CHANGED_COLUMNS, "runs", true),
+  endedBefore: updateStored(CHANGED_COLUMNS, "runs"),
   revived: moveRun("runs", "live_runs"),
-  lineage: updateColumns(columnsOf("set_lineage"), "live_runs", true),
+  lineage: updateStored(columnsOf("set_lineage"), "live_runs"),
 } as const;
 
 const ADDED = "DO UPDATE SET count = t.count + excluded.count";

@@ -15,10 +15,22 @@ declare module "pg" {
     user: string;
     database: string;
   }
+  export interface ProtocolConnection {
+    stream: { write(bytes: Uint8Array): boolean };
+  }
+  /** Takes the place of a query, and speaks the protocol itself. */
+  export interface Submittable {
+    submit(connection: ProtocolConnection): null;
+    handleError(error: Error): void;
+    handleReadyForQuery(): void;
+    handleDataRow(): void;
+    handleCommandComplete(): void;
+  }
   export class Client {
     constructor(settings: Settings);
     connect(): Promise<void>;
     query(query: Query): Promise<QueryResult>;
+    query(messages: Submittable): void;
     end(): Promise<void>;
     setTypeParser(oid: number, parse: (text: string) => unknown): void;
   }

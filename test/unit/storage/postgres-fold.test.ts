@@ -6,9 +6,10 @@ import { buildLogBlocks } from "#storage/schema/log-blocks";
 import { emptyDecision } from "#storage/write/batch";
 import type { CounterValues } from "#storage/write/counters";
 import { putOperation } from "#storage/write/ops";
-import { columnArray, type PostgresType } from "../../load/postgres/columns.ts";
-import { CommitStatements } from "../../load/postgres/commit-statement.ts";
+import { type PostgresType, putColumn, putValue } from "../../load/postgres/columns.ts";
+import { CommitMessages } from "../../load/postgres/commit-messages.ts";
 import { BatchFolder, type FoldedBatch } from "../../load/postgres/fold-batch.ts";
+import { MessageBuffer } from "../../load/postgres/message-buffer.ts";
 import { FOLDS, type Part, RUN_PARTS, WRITER_PARTS } from "../../load/postgres/parts.ts";
 import { putRunEvent, putTaskRun, runRow, stateRow } from "../../support/storage-rows.ts";
 
@@ -30,23 +31,37 @@ function column({ rows }: FoldedBatch, part: Part | undefined, name: string): Pr
   return (rows.get(part) ?? []).map((row) => row[at] ?? null);
 }
 
-t.test("columns become binary arrays with lengths, NULLs and the numbers of 53 bits", async (t) => {
-  const hex = (type: PostgresType, values: Primitive[]) =>
-    columnArray(
-      type,
-      values.map((value): [Primitive] => [value]),
-      0,
-    )
-      .toString("hex")
-      .slice(16);
-  t.equal(hex("int8", [1, null]), "00000014000000020000000100000008" + "0000000000000001" + "ffffffff");
-  t.equal(hex("int8", [2 ** 53 - 1, -2]), "000000140000000200000001" + "00000008001fffffffffffff" + "00000008fffffffffffffffe");
-  t.equal(hex("int2", [3]), "000000150000000100000001" + "000000020003");
-  t.equal(hex("float8", [0.5]), "000002bd0000000100000001" + "000000083fe0000000000000");
-  t.equal(hex("text", ["aé"]), "000000190000000100000001" + "0000000361c3a9");
-  t.equal(hex("bytea", [new Uint8Array([255, 0])]), "000000110000000100000001" + "00000002ff00");
-  t.equal(columnArray("int8", [[1], [null]], 0).readInt32BE(4), 1, "the header says that there are NULLs");
-  t.equal(columnArray("int8", [[1]], 0).readInt32BE(4), 0);
+t.test("values and columns become binary, with lengths, NULLs and the numbers of 53 bits", async (t) => {
+  const written = (put: (buffer: MessageBuffer) => void) => {
+    // Smaller than what is written, so that the buffer grows.
+    const buffer = new MessageBuffer(4);
+    put(buffer);
+    return buffer.whole().toString("hex");
+  };
+  const column = (type: PostgresType, values: Primitive[]) =>
+    written((buffer) =>
+      putColumn(
+        buffer,
+        type,
+        values.map((value): [Primitive] => [value]),
+        0,
+      ),
+    );
+  const value = (type: PostgresType, given: Primitive) => written((buffer) => putValue(buffer, type, given));
+  const one = (nulls: number, oid: string) => `00000001${nulls === 0 ? "00000000" : "00000001"}${oid}`;
+  t.equal(
+    column("int8", [1, null]),
+    `00000024${one(1, "00000014")}0000000200000001` + "000000080000000000000001" + "ffffffff",
+    "length, dimensions, NULLs, type, number of values, first index; then each value",
+  );
+  t.equal(column("text", ["aé"]), `0000001b${one(0, "00000019")}0000000100000001` + "0000000361c3a9");
+  t.equal(column("int2", [null, null]), "ffffffff", "a column of nothing but NULLs is one NULL");
+  t.equal(value("int8", 2 ** 53 - 1), "00000008001fffffffffffff");
+  t.equal(value("int8", -2), "00000008fffffffffffffffe");
+  t.equal(value("int2", 3), "000000020003");
+  t.equal(value("float8", 0.5), "000000083fe0000000000000");
+  t.equal(value("bytea", new Uint8Array([255, 0])), "00000002ff00");
+  t.equal(value("text", null), "ffffffff");
 });
 
 t.test("a run that is created, moved and ended in one commit is one ended row", async (t) => {
@@ -116,15 +131,31 @@ t.test("events get ids in their order, and a row of the coarse index once", asyn
   t.equal(repeated.result.first_event_id, 3);
 });
 
-t.test("an operation on many rows is refused, and equal sets of parts share a statement", async (t) => {
+t.test("an operation on many rows is refused", async (t) => {
   const ops: Primitive[] = [];
   putOperation(ops, "delete_run", { id: 1 });
-  t.throws(() => fold(folder(), ops), { message: "delete_run cannot be folded into one statement" });
-  const statements = new CommitStatements();
-  const names = [1, 2].map((number) => {
-    const moves: Primitive[] = [];
-    putOperation(moves, "update_run", { id: number, ...stateRow("Running") });
-    return statements.statement({ member: 1, epoch: 1, number }, fold(folder([[number, 1]]), moves, number)).name;
-  });
-  t.equal(names[0], names[1]);
+  t.throws(() => fold(folder(), ops), { message: "delete_run cannot be folded into a commit" });
+});
+
+/** The codes of protocol messages, each a byte before a length that counts itself. */
+function codesOf(messages: Buffer): string {
+  let codes = "";
+  for (let at = 0; at < messages.length; at += 1 + messages.readUInt32BE(at + 1)) codes += String.fromCharCode(messages[at] ?? 0);
+  return codes;
+}
+
+t.test("a statement is prepared by the first commit that needs it, and once more after a failed commit", async (t) => {
+  const commits = new CommitMessages();
+  const target = folder([1, 2, 3, 4].map((id): [number, number] => [id, 1]));
+  const codes = (number: number) => {
+    const ops: Primitive[] = [];
+    putOperation(ops, "update_run", { id: number, ...stateRow("Running") });
+    return codesOf(commits.messages({ member: 1, epoch: 1, number }, fold(target, ops, number)));
+  };
+  const parts = ["fence", "moved", "commits"];
+  const prepared = parts.map(() => "CPBE").join("");
+  t.equal(codes(1), `${prepared}S`, "close, parse, bind, execute for each part, then one Sync");
+  t.equal(codes(2), `${parts.map(() => "BE").join("")}S`);
+  commits.forget();
+  t.equal(codes(3), `${prepared}S`);
 });
