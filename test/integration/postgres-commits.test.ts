@@ -64,6 +64,7 @@ class RandomBatches {
     const end_time = isTerminal(state) ? 20 : null;
     const tags = this.#next(2) === 0 ? "[]" : '["x","y"]';
     putOperation(ops, "insert_run", runRow(id, stateRow(state, { end_time, marks: "d@" }), { tags }));
+    if (id % 3 === 0) putOperation(ops, "set_traceparent", { id, traceparent: `00-${id}` });
     putOperation(ops, "count_runs", { flow_id: 1, state_type: state, delta: 1 });
   }
 

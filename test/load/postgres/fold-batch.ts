@@ -159,6 +159,8 @@ export class BatchFolder {
         return this.#runs.update(ops, at);
       case "set_lineage":
         return this.#runs.setLineage(rowAt(name, ops, at));
+      case "set_traceparent":
+        return this.#runs.setTraceparent(rowAt(name, ops, at));
       case "insert_event":
         return this.#foldEvent(ops, at);
       case "put_event_chain":

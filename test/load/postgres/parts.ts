@@ -90,7 +90,7 @@ function newValue(column: string): string {
   return LINEAGE.some(({ name }) => name === column) ? `coalesce(u.${column}, t.${column})` : `u.${column}`;
 }
 
-const RUN_COLUMNS = [...columnsOf("insert_run"), ...LINEAGE];
+const RUN_COLUMNS = [...columnsOf("insert_run"), ...LINEAGE, ...columnsOf("set_traceparent").filter(({ name }) => name !== "id")];
 const CHANGED_COLUMNS = [...columnsOf("update_run"), ...LINEAGE];
 
 /** Moves rows of runs from one table to the other, with a new state. */

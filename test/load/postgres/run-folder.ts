@@ -51,6 +51,7 @@ export class RunFolder {
   readonly #sink: Sink;
   readonly #pending = new Map<number, PendingRun>();
   readonly #lineages: RowOf<"set_lineage">[] = [];
+  readonly #traceparents = new Map<number, string>();
   readonly #bounds = new Map<number, Bounds>();
   readonly #widened = new Set<number>();
 
@@ -82,6 +83,11 @@ export class RunFolder {
     this.#lineages.push(row);
   }
 
+  /** Of a run that is new in this commit. */
+  setTraceparent({ id, traceparent }: RowOf<"set_traceparent">): void {
+    this.#traceparents.set(id, traceparent);
+  }
+
   /** The flow of a run that lives or ended a short time ago. */
   flowOf(run: number): number {
     const flow = this.#living.get(run) ?? this.#ended.get(run);
@@ -95,7 +101,8 @@ export class RunFolder {
       values[isNew ? INSERT.marks : UPDATE.marks] = marks === null ? null : withCommitTime(marks, this.#nowUs());
       const { lineage_id = null, caller_run_id = null } = lineages.get(id) ?? {};
       lineages.delete(id);
-      if (isNew) this.#flushInsert(id, values, [lineage_id, caller_run_id]);
+      const traceparent = this.#traceparents.get(id) ?? null;
+      if (isNew) this.#flushInsert(id, values, [lineage_id, caller_run_id, traceparent]);
       else this.#flushUpdate(id, values, [lineage_id, caller_run_id]);
     }
     for (const { id, lineage_id, caller_run_id } of lineages.values())
@@ -103,11 +110,13 @@ export class RunFolder {
     this.#flushBounds();
     this.#pending.clear();
     this.#lineages.length = 0;
+    this.#traceparents.clear();
   }
 
-  #flushInsert(id: number, values: readonly Primitive[], lineage: readonly Primitive[]): void {
+  /** @param more lineage, calling run and traceparent */
+  #flushInsert(id: number, values: readonly Primitive[], more: readonly Primitive[]): void {
     const row = INSERT_ENCODERS.map((encoder) => encoded(encoder, values, 0));
-    row.push(...lineage);
+    row.push(...more);
     const hasEnded = valueAt(values, 0, INSERT.end_time) !== null;
     this.#sink.add(hasEnded ? RUN_PARTS.insertedEnded : RUN_PARTS.inserted, row);
     if (hasEnded) this.#end(id);

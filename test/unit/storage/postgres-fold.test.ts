@@ -51,10 +51,10 @@ t.test("values and columns become binary, with lengths, NULLs and the numbers of
   const one = (nulls: number, oid: string) => `00000001${nulls === 0 ? "00000000" : "00000001"}${oid}`;
   t.equal(
     column("int8", [1, null]),
-    `00000024${one(1, "00000014")}0000000200000001` + "000000080000000000000001" + "ffffffff",
+    `00000024${one(1, "00000014")}0000000200000001000000080000000000000001ffffffff`,
     "length, dimensions, NULLs, type, number of values, first index; then each value",
   );
-  t.equal(column("text", ["aé"]), `0000001b${one(0, "00000019")}0000000100000001` + "0000000361c3a9");
+  t.equal(column("text", ["aé"]), `0000001b${one(0, "00000019")}00000001000000010000000361c3a9`);
   t.equal(column("int2", [null, null]), "ffffffff", "a column of nothing but NULLs is one NULL");
   t.equal(value("int8", 2 ** 53 - 1), "00000008001fffffffffffff");
   t.equal(value("int8", -2), "00000008fffffffffffffffe");

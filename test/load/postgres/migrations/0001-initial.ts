@@ -1,5 +1,5 @@
 /**
- * The first schema: the tables that SQLite has after its migration 0013, in the form that PostgreSQL updates cheaply (ADR 34).
+ * The first schema: the tables that SQLite has after its migration 0014, in the form that PostgreSQL updates cheaply (ADR 34).
  *
  * Living and ended runs have a table each. Text is ordered by its bytes. Booleans and state types are smallint, which the binary
  * arrays of columns.ts match.
@@ -67,6 +67,7 @@ CREATE TABLE live_runs (
   caller_run_id bigint,
   fire_time bigint,
   marks text COLLATE "C",
+  traceparent text COLLATE "C",
   PRIMARY KEY (id)
 ) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX live_runs_external ON live_runs (external_id);
@@ -75,8 +76,8 @@ CREATE INDEX live_runs_backfill ON live_runs (backfill_id) WHERE backfill_id IS 
 CREATE INDEX live_runs_parent ON live_runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
 CREATE INDEX live_runs_lineage ON live_runs (lineage_id) WHERE lineage_id IS NOT NULL;
 
--- Ended runs.
-CREATE TABLE runs (LIKE live_runs INCLUDING DEFAULTS, PRIMARY KEY (id));
+-- Ended runs. An engine reports once more after the end of its run: room for that row beside the first.
+CREATE TABLE runs (LIKE live_runs INCLUDING DEFAULTS, PRIMARY KEY (id)) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX runs_external ON runs (external_id);
 CREATE INDEX runs_ended ON runs (flow_id, state_type);
 CREATE INDEX runs_went_wrong ON runs (end_time) WHERE state_type IN (4, 6);
