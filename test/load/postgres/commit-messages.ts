@@ -70,9 +70,11 @@ export class CommitMessages {
     const [row] = rows;
     const single = rows.length === 1 && row !== undefined;
     this.#execute(buffer, single ? one : many, part.columns.length, () => {
-      for (const [index, { type }] of part.columns.entries()) {
+      let index = 0;
+      for (const { type } of part.columns) {
         if (single) putValue(buffer, type, row[index] ?? null);
         else putColumn(buffer, type, rows, index);
+        index += 1;
       }
     });
   }

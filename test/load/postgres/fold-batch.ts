@@ -40,13 +40,16 @@ export interface FoldedBatch {
 /** Results kept: more commits than can be unacknowledged. */
 const COMMITS_KEPT = 16;
 
-/** Stretches cached; forgetting one only costs a repeated row. */
-const STRETCHES_REMEMBERED_MAX = 4_096;
+/** Stretches cached, for each kind; forgetting one only costs repeated rows. */
+const STRETCHES_REMEMBERED_MAX = 256;
+/** More than the highest kind. */
+const STRETCH_KINDS = 16;
 
 const ENCODERS = Object.fromEntries(OPERATION_NAMES.map((name) => [name, encodersOf(name)]));
 const EVENT = positionsOf("insert_event");
 const TASK = positionsOf("put_task_run");
 const COUNT = positionsOf("count_runs");
+const ENDED = positionsOf("count_ended");
 const IDEMPOTENCY = positionsOf("put_idempotency");
 const EVENT_ENCODERS = encodersOf(
   "insert_event",
@@ -80,10 +83,14 @@ interface Times {
 export class BatchFolder {
   readonly #counters: CounterValues;
   readonly #names: Map<string, number>;
-  readonly #seen = new Set<string>();
+  /** Values noted for a stretch of a kind. */
+  readonly #seen = new Map<number, Set<number>>();
   readonly #runs: RunFolder;
   #rows: Rows = new Map();
-  readonly #effects = new Map<string, Effect>();
+  /** The counters before the batch: rows with higher ids are not stored. */
+  #stored: CounterValues;
+  /** By table and key. */
+  readonly #effects = new Map<string, Map<Primitive, Effect>>();
   readonly #counts = new Map<string, Primitive[]>();
   readonly #ended = new Map<string, Primitive[]>();
   readonly #quarters = new Map<string, Primitive[]>();
@@ -91,6 +98,7 @@ export class BatchFolder {
 
   constructor({ counters, names, living }: StoredMarks, nowUs: () => number) {
     this.#counters = { ...counters };
+    this.#stored = this.#counters;
     this.#names = new Map(names);
     this.#runs = new RunFolder(new Map(living), nowUs, {
       raise: (name, id) => this.#raise(name, id),
@@ -101,13 +109,14 @@ export class BatchFolder {
 
   fold({ batch, logs }: { batch: Batch; logs: LogBlocks }): FoldedBatch {
     this.#rows = new Map();
+    this.#stored = { ...this.#counters };
     const first_event_id = this.#counters.events + 1;
     const first_seq = this.#counters.stream + 1;
     this.#counters.stream += batch.stream.length / 2;
     this.#foldLogs(logs);
     this.#foldOperations(batch.ops);
     this.#runs.flush();
-    for (const { part, row } of this.#effects.values()) this.#add(part, row);
+    for (const effects of this.#effects.values()) for (const { part, row } of effects.values()) this.#add(part, row);
     this.#flushSums(batch.received_us ?? null);
     const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
     this.#add(WRITER_PARTS.commits, commitRow(batch, result));
@@ -180,13 +189,24 @@ export class BatchFolder {
     if (known === undefined) throw new StorageError("operation", `${name} cannot be folded into a commit`);
     const row = (ENCODERS[name] ?? []).map((encoder) => encoded(encoder, ops, at));
     if (name === "put_idempotency") row[IDEMPOTENCY.body] ??= keptEvent(this.#counters.events);
-    const key = `${known.table}\n${known.key.map((position) => String(ops[at + position])).join("\n")}`;
-    const pending = this.#effects.get(key);
-    if (name in UPDATES && pending !== undefined && pending.operation !== name) overlay(pending, name, row);
-    else if (!known.first || pending === undefined) this.#effects.set(key, { operation: name, part: known.part, row });
     const counted = RAISED[name];
+    const isNew = counted !== undefined && Number(ops[at]) > this.#stored[counted];
     if (counted !== undefined) this.#raise(counted, Number(ops[at]));
+    const effects = this.#effectsOf(known.table);
+    const key = keyOf(known.key, ops, at);
+    const pending = effects.get(key);
+    if (name in UPDATES && pending !== undefined && pending.operation !== name) overlay(pending, name, row);
+    else if (!known.first || pending === undefined)
+      effects.set(key, { operation: name, part: (isNew ? known.inserted : undefined) ?? known.part, row });
     if (name === "put_task_run") this.#noteTaskRun(ops, at);
+  }
+
+  #effectsOf(table: string): Map<Primitive, Effect> {
+    const known = this.#effects.get(table);
+    if (known !== undefined) return known;
+    const made = new Map<Primitive, Effect>();
+    this.#effects.set(table, made);
+    return made;
   }
 
   #foldEvent(ops: readonly Primitive[], at: number): void {
@@ -223,10 +243,15 @@ export class BatchFolder {
   }
 
   #note(kind: number, value: number, stretch: number): void {
-    const key = `${stretch}:${kind}:${value}`;
-    if (this.#seen.has(key)) return;
-    if (this.#seen.size >= STRETCHES_REMEMBERED_MAX) this.#seen.clear();
-    this.#seen.add(key);
+    const key = stretch * STRETCH_KINDS + kind;
+    let values = this.#seen.get(key);
+    if (values?.has(value) === true) return;
+    if (values === undefined) {
+      if (this.#seen.size >= STRETCHES_REMEMBERED_MAX) this.#seen.clear();
+      values = new Set();
+      this.#seen.set(key, values);
+    }
+    values.add(value);
     // The cache may have forgotten a row of this commit; the conflict clause then ignores the second one.
     this.#add(WRITER_PARTS.stretches, [kind, value, stretch]);
   }
@@ -237,10 +262,14 @@ export class BatchFolder {
   }
 
   #foldEnded(ops: readonly Primitive[], at: number): void {
-    const { ended_at, flow_id, task_name, state_type, duration, delta, state_name } = rowAt("count_ended", ops, at);
+    const endedAt = valueAt(ops, at, ENDED.ended_at);
+    const task = valueAt(ops, at, ENDED.task_name);
+    const duration = valueAt(ops, at, ENDED.duration);
+    const delta = valueAt(ops, at, ENDED.delta);
     const group = duration === null ? NO_DURATION : durationClass(duration);
-    addTo(this.#ended, [Math.floor(ended_at / HOUR_US), flow_id, task_name, stateCode(state_type), group], delta);
-    if (task_name === "") addTo(this.#quarters, [Math.floor(ended_at / QUARTER_US), state_name], delta);
+    const state = stateCode(valueAt(ops, at, ENDED.state_type));
+    addTo(this.#ended, [Math.floor(endedAt / HOUR_US), valueAt(ops, at, ENDED.flow_id), task, state, group], delta);
+    if (task === "") addTo(this.#quarters, [Math.floor(endedAt / QUARTER_US), valueAt(ops, at, ENDED.state_name)], delta);
   }
 
   #flushSums(receivedUs: number | null): void {
@@ -250,6 +279,13 @@ export class BatchFolder {
     for (const [stretch, { min, max }] of this.#times)
       this.#add(WRITER_PARTS.eventTimes, [stretch, min, max, receivedUs ?? max, this.#counters.logs]);
   }
+}
+
+/** The key of a row within its table: the value of a key of one column, else a text of all. */
+function keyOf(positions: readonly number[], ops: readonly Primitive[], at: number): Primitive {
+  const [only] = positions;
+  if (only !== undefined && positions.length === 1) return ops[at + only] ?? null;
+  return positions.map((position) => String(ops[at + position])).join("\n");
 }
 
 /** Replaces columns of a row that the same commit puts. */

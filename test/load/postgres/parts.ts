@@ -179,6 +179,8 @@ export const WRITER_PARTS = {
 interface Fold {
   readonly table: string;
   readonly part: Part;
+  /** For rows that are certainly new: an insert without a clause for conflicts costs less. */
+  readonly inserted?: Part;
   /** Positions of the key among the values. */
   readonly key: readonly number[];
   /** Whether the first row of a key stays. */
@@ -189,8 +191,10 @@ function fold(operation: OperationName, table: string, key: readonly string[], p
   return { table, part, first, key: key.map((column) => (COLUMNS[operation] as readonly string[]).indexOf(column)) };
 }
 
-const puts = (operation: OperationName, table: string, key: readonly string[] = ["id"]) =>
-  fold(operation, table, key, put(operation, table, key));
+const puts = (operation: OperationName, table: string, key: readonly string[] = ["id"]) => ({
+  ...fold(operation, table, key, put(operation, table, key)),
+  inserted: insert(table, columnsOf(operation)),
+});
 const removes = (operation: OperationName, table: string, key: readonly string[] = ["id"]) =>
   fold(operation, table, key, remove(operation, table));
 const firsts = (operation: OperationName, table: string, key: readonly string[]) =>

@@ -109,10 +109,23 @@ t.test("the last effect on a row counts, and a change of some columns goes into 
   putOperation(ops, "put_rule", { id: 3, ...rule, spec: "{}", fire_count: 0, last_fired: null, ...times });
   putOperation(ops, "fire_rule", { id: 3, fire_count: 1, last_fired: 8 });
   const folded = fold(folder(), ops);
-  t.strictSame(column(folded, FOLDS.insert_lease?.part, "id"), [2]);
+  t.strictSame(column(folded, FOLDS.insert_lease?.inserted, "id"), [2]);
   t.strictSame(column(folded, FOLDS.delete_lease?.part, "id"), [1]);
-  t.strictSame(column(folded, FOLDS.put_rule?.part, "last_fired"), [8]);
+  t.strictSame(column(folded, FOLDS.put_rule?.inserted, "last_fired"), [8]);
   t.equal(folded.counters[COUNTED.indexOf("leases")], 2, "ids are not given again");
+});
+
+t.test("a row with an id above all stored ones is inserted, another replaces or is inserted", async (t) => {
+  const target = folder([[1, 4]]);
+  const step = (ids: readonly number[], number: number) => {
+    const ops: Primitive[] = [];
+    for (const id of ids) putTaskRun(ops, id, 1, "Running", "Running");
+    const folded = fold(target, ops, number);
+    const { inserted, part } = FOLDS.put_task_run ?? {};
+    return { inserted: column(folded, inserted, "id"), put: column(folded, part, "id") };
+  };
+  t.strictSame(step([5, 3, 5], 1), { inserted: [5, 3], put: [] }, "twice in one commit is still one new row");
+  t.strictSame(step([5, 4, 6], 2), { inserted: [6], put: [5, 4] });
 });
 
 t.test("events get ids in their order, and a row of the coarse index once", async (t) => {
