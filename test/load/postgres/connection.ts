@@ -8,8 +8,19 @@ export type { Settings } from "pg";
 /** Type numbers of int8 and int8[]: ids and times fit the integers of JavaScript. */
 const INT8 = 20;
 
+/** Statements that a connection prepares for `read`; further texts are parsed at each call. */
+const PREPARED_MAX = 256;
+
+/** Rows with the names of their columns. */
+export interface Table {
+  columns: string[];
+  rows: unknown[][];
+}
+
 export class Connection {
   readonly #client: Client;
+  /** Names of prepared statements by text. */
+  readonly #prepared = new Map<string, string>();
 
   private constructor(client: Client) {
     this.#client = client;
@@ -19,6 +30,8 @@ export class Connection {
     const { Client } = (await import("pg")).default;
     const client = new Client(settings);
     client.setTypeParser(INT8, Number);
+    // A lost connection fails the statement under way and all later ones; without a listener it would end the thread.
+    client.on("error", () => {});
     await client.connect();
     return new Connection(client);
   }
@@ -27,6 +40,15 @@ export class Connection {
   async rows<Row extends unknown[]>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const { rows } = await this.#client.query({ text, values, rowMode: "array" });
     return rows as Row[];
+  }
+
+  /** The rows of one statement, which is prepared at its first call. */
+  async read(text: string, values: readonly unknown[]): Promise<Table> {
+    const known = this.#prepared.get(text);
+    const name = known ?? (this.#prepared.size < PREPARED_MAX ? `read_${this.#prepared.size}` : "");
+    if (known === undefined && name !== "") this.#prepared.set(text, name);
+    const { fields, rows } = await this.#client.query({ name, text, values, rowMode: "array" });
+    return { columns: fields.map((field) => field.name), rows };
   }
 
   /** Runs statements without values. */
@@ -47,6 +69,11 @@ export class Connection {
 
   close(): Promise<void> {
     return this.#client.end();
+  }
+
+  /** Ends the connection without a word to the server; the statement under way fails. */
+  drop(): void {
+    this.#client.connection.stream.destroy();
   }
 }
 

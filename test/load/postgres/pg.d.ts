@@ -1,6 +1,7 @@
 /** What Millrace uses of the package pg. */
 declare module "pg" {
   export interface QueryResult {
+    fields: { name: string }[];
     rows: unknown[][];
   }
   export interface Query {
@@ -16,7 +17,7 @@ declare module "pg" {
     database: string;
   }
   export interface ProtocolConnection {
-    stream: { write(bytes: Uint8Array): boolean };
+    stream: { write(bytes: Uint8Array): boolean; destroy(): void };
   }
   /** Takes the place of a query, and speaks the protocol itself. */
   export interface Submittable {
@@ -27,7 +28,9 @@ declare module "pg" {
     handleCommandComplete(): void;
   }
   export class Client {
+    readonly connection: ProtocolConnection;
     constructor(settings: Settings);
+    on(event: "error", listener: (error: Error) => void): void;
     connect(): Promise<void>;
     query(query: Query): Promise<QueryResult>;
     query(messages: Submittable): void;

@@ -1,0 +1,124 @@
+/** Reads of PostgreSQL that block the calling thread: rows, errors, and that no caller waits for ever. */
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import t, { type Test } from "tap";
+import { BlockingReader, type ReadFailed, startReaderThread } from "../load/postgres/blocking-reader.ts";
+import { Connection } from "../load/postgres/connection.ts";
+import { postgresPrograms, startPostgres } from "../support/postgres-server.ts";
+
+const programs = postgresPrograms();
+const { MILLRACE_TEST_POSTGRES: asked } = process.env;
+const skip = programs === null && asked !== "required" ? "PostgreSQL is not installed" : false;
+
+const LIMIT_MS = 5_000;
+
+t.test("blocking reads of PostgreSQL", { skip }, async (t) => {
+  const server = await startPostgres(programs ?? "no programs of PostgreSQL", ["fsync = off"]);
+  t.after(() => server.stop());
+  const settings = await server.database("reads");
+  const thread = startReaderThread();
+  t.teardown(() => thread.stop());
+
+  function reader(t: Test, limitMs = LIMIT_MS): BlockingReader {
+    const made = new BlockingReader(thread.connect(settings, limitMs));
+    t.teardown(() => made.close());
+    return made;
+  }
+
+  function failure(read: () => unknown): ReadFailed {
+    try {
+      read();
+    } catch (error) {
+      return error as ReadFailed;
+    }
+    throw new Error("the read did not fail");
+  }
+
+  const usable = (t: Test, reads: BlockingReader) =>
+    t.strictSame(reads.get("SELECT 7::int8 AS n"), { n: 7 }, "usable afterwards");
+
+  await t.test("rows are decoded, by column", async (t) => {
+    const reads = reader(t);
+    const text = "SELECT n, 't' || n AS text, decode('00ff', 'hex') AS bytes, NULL AS none FROM generate_series(1, $1::int8) n";
+    const rows = reads.all<{ n: number; text: string; bytes: Uint8Array; none: null }>(text, [2]);
+    t.strictSame(
+      rows.map(({ n, text, none }) => [n, text, none]),
+      [
+        [1, "t1", null],
+        [2, "t2", null],
+      ],
+    );
+    t.strictSame(Buffer.from(rows[0]?.bytes ?? []).toString("hex"), "00ff");
+    t.equal(reads.get(text, [0]), undefined);
+  });
+
+  await t.test("a large result arrives whole", async (t) => {
+    const rows = reader(t).all<{ text: string }>("SELECT repeat('ä', 1000) AS text FROM generate_series(1, 5000)");
+    t.equal(rows.length, 5_000);
+    t.equal(
+      rows.every(({ text }) => text.length === 1_000),
+      true,
+    );
+  });
+
+  await t.test("an error of the statement reaches the caller", async (t) => {
+    const reads = reader(t);
+    const { code, message } = failure(() => reads.all("SELECT 1 FROM no_such_table"));
+    t.equal(code, "42P01");
+    t.match(message, /no_such_table/);
+    t.equal(failure(() => reads.all("CREATE TABLE written ()")).code, "25006", "nothing is written");
+    usable(t, reads);
+  });
+
+  await t.test("a statement is cancelled after the time limit", async (t) => {
+    const reads = reader(t, 50);
+    t.equal(failure(() => reads.all("SELECT pg_sleep(60)")).code, "57014");
+    usable(t, reads);
+  });
+
+  await t.test("a connection that is lost while the caller waits is an error, and the next read has a new one", async (t) => {
+    const reads = reader(t);
+    t.equal(failure(() => reads.all("SELECT pg_terminate_backend(pg_backend_pid())")).code, "57P01");
+    usable(t, reads);
+  });
+
+  await t.test("a connection that falls silent is an error, and the next read has a new one", async (t) => {
+    const reads = reader(t, 50);
+    const { pid } = reads.get<{ pid: number }>("SELECT pg_backend_pid() AS pid") ?? { pid: 0 };
+    process.kill(pid, "SIGSTOP");
+    try {
+      t.match(failure(() => reads.all("SELECT 1")).message, /connection to PostgreSQL does not answer/);
+      usable(t, reads);
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+  });
+
+  await t.test("a caller on another thread that waits holds up no other caller", async (t) => {
+    const reads = reader(t);
+    const holder = await Connection.open(settings);
+    t.teardown(() => holder.close());
+    await holder.run("SELECT pg_advisory_lock(1)");
+    const link = thread.connect(settings, LIMIT_MS);
+    const text = "SELECT 8 AS n FROM pg_advisory_lock_shared(1)";
+    const caller = new Worker(new URL("../support/blocking-caller.ts", import.meta.url), {
+      workerData: { link, text },
+      transferList: [link.port],
+    });
+    const rows = once(caller, "message");
+    const waiting = "SELECT 1 AS found FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    while (reads.get(waiting) === undefined) await holder.run("SELECT 1");
+    usable(t, reads);
+    await holder.run("SELECT pg_advisory_unlock(1)");
+    t.strictSame(await rows, [[{ n: 8 }]]);
+  });
+
+  await t.test("a helper thread that has ended is an error", async (t) => {
+    const other = startReaderThread();
+    const reads = new BlockingReader(other.connect(settings, 50));
+    usable(t, reads);
+    await other.stop();
+    t.match(failure(() => reads.all("SELECT 1")).message, /does not answer/);
+    reads.close();
+  });
+});
