@@ -22,6 +22,8 @@ export const GATEWAY = "gateway";
 export const COMMITS = "commits";
 /** Informs main that the gateway listens. */
 export const LISTENING = "listening";
+/** Informs main that the flows of a discovery are registered. */
+export const REGISTERED = "registered";
 /** Informs main that somebody reads the metrics. */
 export const SCRAPES = "scrapes";
 /** Lines for the server's log are sent here. */

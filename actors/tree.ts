@@ -14,6 +14,7 @@ import {
   LOG_WRITER,
   OUTBOUND,
   RECORDS,
+  REGISTERED,
   RULE_ENGINE,
   RULE_READER,
   SCHEDULER,
@@ -113,7 +114,14 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [USER_CODE]: "main",
       [GATEWAY]: gateway,
     },
-    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SCRAPES]: "main", [SERVER_LOG]: "main" },
+    endpoints: {
+      [COMMITS]: core,
+      [EXIT_REPORTS]: "main",
+      [LISTENING]: "main",
+      [REGISTERED]: "main",
+      [SCRAPES]: "main",
+      [SERVER_LOG]: "main",
+    },
     entry,
   };
 }

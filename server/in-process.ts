@@ -3,7 +3,7 @@
  * holds the lock of the home, so no other server runs there, and exists for one piece of work: schedules do not fire, and
  * calls of user code by rules stay stored until a server with that code runs.
  */
-import { DISPATCHER, GATEWAY, LISTENING, SCRAPES, SERVER_LOG, USER_CODE } from "#actors/names";
+import { DISPATCHER, GATEWAY, LISTENING, REGISTERED, SCRAPES, SERVER_LOG, USER_CODE } from "#actors/names";
 import type { ReceiverStarted } from "#actors/rule-engine/rule-messages";
 import { placementOf, TREE } from "#actors/tree";
 import type { Gateway } from "#gateway/gateway";
@@ -72,7 +72,7 @@ async function start(config: ServerConfig, release: () => void): Promise<InProce
 async function registerAll(threads: Threads, config: ServerConfig, data: SharedData, log: ServerLog): Promise<() => Gateway> {
   const { host } = threads.main;
   host.attach(SERVER_LOG, { deliver: (message) => log.error((message as LogMessage).text) });
-  for (const name of [LISTENING, SCRAPES]) host.attach(name, { deliver: () => undefined });
+  for (const name of [LISTENING, REGISTERED, SCRAPES]) host.attach(name, { deliver: () => undefined });
   registerActors(threads, config, data, { staying: () => undefined, complain: (text) => log.error(text) });
   host.register({
     name: USER_CODE,

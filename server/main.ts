@@ -3,7 +3,8 @@
  * To read on: actors/tree.ts lists the actors, server/threads/ creates them.
  */
 import { rmSync } from "node:fs";
-import { DISPATCHER, GATEWAY, LISTENING, RECORDS, SCRAPES, SERVER_LOG } from "#actors/names";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DISPATCHER, GATEWAY, LISTENING, RECORDS, REGISTERED, SCRAPES, SERVER_LOG } from "#actors/names";
 import type { Figures } from "#actors/records/records";
 import { placementOf, TREE } from "#actors/tree";
 import type { Serving } from "#protocol/wire/feed";
@@ -46,6 +47,9 @@ const FIGURES_MS = 1000;
 
 /** Interval of the deletion of unused files of step results. */
 const CLEAN_MS = 6 * 3_600_000;
+
+/** How long the start waits for the registration of the flows that it found. */
+const REGISTER_MS_MAX = 5_000;
 
 /**
  * Starts a server on a home.
@@ -135,10 +139,20 @@ async function startTree(
   const discovery = await discovering;
   log.info(startLine(data, url, discovery));
   // After a cut, files that were not examined must not count as deleted.
-  if (!cut?.aborted) code.take(discovery);
+  if (!cut?.aborted) {
+    code.take(discovery);
+    await registered(threads);
+  }
   const upkeep = startUpkeep(threads, config, data, { clock, log, isStopping: () => stopping !== null });
   void stopped.promise.then(upkeep);
   return { url, stopped: stopped.promise, staying: draining.staying, stop: () => stop(0), discovery, threads };
+}
+
+/** Whoever waited for the start may create runs at once. A store that takes no writes registers nothing. */
+async function registered(threads: Threads): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  threads.main.host.attach(REGISTERED, { deliver: () => resolve() });
+  await Promise.race([promise, sleep(REGISTER_MS_MAX, undefined, { ref: false })]);
 }
 
 /** What recurs while the server runs; returns what ends it. */

@@ -22,7 +22,7 @@ import type { Flow } from "../core/state/flow.ts";
 import type { LiveState } from "../core/state/live-state.ts";
 import { withEntry } from "../core/state/run.ts";
 import type { Turn } from "../core/turn.ts";
-import { GATEWAY } from "../names.ts";
+import { GATEWAY, REGISTERED } from "../names.ts";
 import { type RegisterRules, registerRules } from "../rule-engine/rules/register-rules.ts";
 import { createRule, deleteRule, patchRule } from "../rule-engine/rules/rule-commands.ts";
 import { reconcileSchedules } from "../scheduler/schedules/reconcile.ts";
@@ -160,6 +160,7 @@ export class Records extends CoreActor<CommandsOf<"records">, RecordsMessage> {
         setError(turn, flow, error);
       }
     }
+    turn.out.send(REGISTERED, null);
   }
 }
 

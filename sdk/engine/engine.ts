@@ -90,7 +90,7 @@ export class Engine {
     const { sourceDir, module, isolated } = settings.identity;
     const { home, server, heapMb, lostMs, slotsMax, growthMb } = settings;
     this.#api = new ServerApi(settings.identity, (timeoutMs) => new Connection(settings.address, timeoutMs), lostMs);
-    this.#keeper = new ThreadKeeper({ sourceDir, module, home, server }, heapMb);
+    this.#keeper = new ThreadKeeper({ sourceDir, module, home, server, traces: settings.traces !== null }, heapMb);
     this.#offer = new SlotOffer(isolated ? 1 : slotsMax);
     this.#gate = new StartGate({
       most: slotsMax,

@@ -18,13 +18,13 @@ import { ItemBatch } from "./item-batch.ts";
 import type { FlowFacts, RunFacts, RunNews, RunOrder } from "./user-thread-api.ts";
 
 export interface FlowCallsOptions {
-  /** Folder of the module. */
-  sourceDir: string;
   /** Path of the module, for messages. */
   module: string;
   home: string;
   /** Where this process executes the children of its runs. */
   children?: ChildrenHere;
+  /** Loads what passes traces on, once for a thread. */
+  propagation: () => Promise<Propagation>;
   /** The client for requests of runs to their server. */
   connect: () => Promise<Millrace>;
   /** Receives news of runs. */
@@ -51,7 +51,6 @@ export class FlowCalls {
    * an attempt that is to be retried until the next one.
    */
   readonly #dynamicKeys = new Map<number, DynamicKeys>();
-  #propagation: Promise<Propagation> | null = null;
 
   constructor(flows: readonly LoadedFlow[], options: FlowCallsOptions) {
     this.flows = flows;
@@ -138,10 +137,8 @@ export class FlowCalls {
     }
   }
 
-  /** The first traced run of this thread loads what passes traces on. */
   async #traceOf(run: number, header: string): Promise<CodeTrace> {
-    this.#propagation ??= import("../tracing/propagation.ts").then(({ followTraces }) => followTraces(this.#options.sourceDir));
-    const { within } = await this.#propagation;
+    const { within } = await this.#options.propagation();
     const isSampled = readTraceparent(header)?.sampled === true;
     return { header, isSampled, within, note: (note) => this.#batch.addNews({ run, note }) };
   }

@@ -8,7 +8,7 @@ import type { FailureRecord } from "../execution/failure.ts";
 import type { LogLines, ReportItem } from "../execution/report-item.ts";
 import { originOf } from "../execution/run-origin.ts";
 import type { RunTrace } from "../tracing/run-trace.ts";
-import { type Tracer, untracedHeader } from "../tracing/tracer.ts";
+import type { Tracer } from "../tracing/tracer.ts";
 import { type Ending, stateOf } from "./ending.ts";
 import { OpenTaskRuns } from "./open-task-runs.ts";
 import type { TransitionAnswer } from "./reporter.ts";
@@ -81,7 +81,7 @@ export class RunControl {
       ...durableFacts(item),
     };
     this.#trace = options.tracer?.begin(item, systemClock.nowUs()) ?? null;
-    if (item.traceparent !== undefined || options.tracer !== undefined) this.#facts.traceparent = untracedHeader(item);
+    if (item.traceparent !== undefined) this.#facts.traceparent = item.traceparent;
     this.#flow = keeper.find(item.project, item.flow);
     this.#children = new RunChildren(item.external_id, keeper.gauges, (level, message) => this.#log(level, message));
     this.#stop = new RunStop(

@@ -17,6 +17,8 @@ export interface UserThreadData {
   home: string;
   /** Server for user code: answers, leases and variables of its runs. */
   server: MillraceOptions;
+  /** Whether the engine traces runs. */
+  traces: boolean;
   /** Shared memory of the engine's gauges. */
   gauges: SharedArrayBuffer;
 }

@@ -12,6 +12,7 @@ import { keepStrippedTypes } from "../modules/stripped-types.ts";
 import { followChildren } from "../output/child-processes.ts";
 import { captureConsole } from "../output/console-capture.ts";
 import { captureStreams } from "../output/stream-capture.ts";
+import type { Propagation } from "../tracing/propagation.ts";
 import { FlowCalls } from "./flow-calls.ts";
 import { followHeldMemory } from "./held-memory.ts";
 import { logCharsOf } from "./item-batch.ts";
@@ -27,10 +28,11 @@ import {
 
 if (parentPort === null) throw new Error("this module runs in a worker thread only");
 const port = parentPort;
-const { sourceDir, module, home, server, gauges: memory } = workerData as UserThreadData;
+const { sourceDir, module, home, server, traces, gauges: memory } = workerData as UserThreadData;
 
 const gauges = new Gauges(memory);
 let client: Promise<Millrace> | null = null;
+let propagates: Promise<Propagation> | null = null;
 let calls = callsOf([]);
 
 const api: UserThreadApi = {
@@ -42,6 +44,7 @@ const api: UserThreadApi = {
     // First, so that it is asked last: the others see every file.
     keepStrippedTypes(home);
     new ImportedFiles(sourceDir, (file) => port.postMessage({ imported: file } satisfies ImportedFile));
+    if (traces) await propagation();
     const loaded = await loadModule(sourceDir, module);
     if (loaded.error !== null) return { error: loaded.error, traceback: loaded.traceback };
     calls = callsOf(loaded.flows);
@@ -65,9 +68,9 @@ expose(api, nodeEndpoint(port));
 
 function callsOf(flows: readonly LoadedFlow[]): FlowCalls {
   return new FlowCalls(flows, {
-    sourceDir,
     module,
     home,
+    propagation,
     connect,
     post: (news) => {
       gauges.addPosted(logCharsOf(news));
@@ -75,6 +78,12 @@ function callsOf(flows: readonly LoadedFlow[]): FlowCalls {
     },
     turned: () => port.postMessage(TURNED),
   });
+}
+
+/** Most runs have no trace, so the first that has one loads this, unless the engine traces runs itself. */
+function propagation(): Promise<Propagation> {
+  propagates ??= import("../tracing/propagation.ts").then(({ followTraces }) => followTraces(sourceDir, traces));
+  return propagates;
 }
 
 /** Most runs send no request to the server, so the first run that does loads the client. */

@@ -156,22 +156,28 @@ function isOver({ ended, durable }: ActiveRun): boolean {
   return ended || (durable !== null && durable.parked !== null);
 }
 
-/** The header `traceparent` for what the current code calls; undefined outside a traced run. */
-export function currentTraceparent(): string | undefined {
+/**
+ * The header `traceparent` for what the current code calls; undefined outside a run.
+ * @param untraced the header for code of a run without a trace
+ */
+export function currentTraceparent(untraced: (externalId: string) => string | undefined): string | undefined {
   const scope = currentScope();
-  return scope === undefined ? undefined : headerOf(scope);
+  if (scope === undefined) return undefined;
+  const { trace, externalId } = scope.run;
+  return trace === null ? untraced(externalId) : headerOf(trace, scope);
 }
 
-function headerOf({ run: { trace }, task }: Scope): string | undefined {
-  return trace === null || task === null ? trace?.header : headerOfTask(trace.header, task.externalId);
+function headerOf({ header }: CodeTrace, { task }: Scope): string {
+  return task === null ? header : headerOfTask(header, task.externalId);
 }
 
 /** Calls a function of the user in a scope. */
 export function callInScope(scope: Scope, code: () => unknown): Promise<unknown> {
   const { trace } = scope.run;
-  if (trace === null) return shared.scope.run(scope, async () => code());
-  const header = headerOf(scope) ?? trace.header;
-  return shared.scope.run(scope, async () => trace.within(header, code));
+  const within = trace?.within ?? null;
+  if (trace === null || within === null) return shared.scope.run(scope, async () => code());
+  const header = headerOf(trace, scope);
+  return shared.scope.run(scope, async () => within(header, code));
 }
 
 /** Whether the current code belongs to an attempt of a durable run that is over: what it calls now must have no effect. */

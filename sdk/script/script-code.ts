@@ -29,7 +29,8 @@ export class ScriptCode implements CodeKeeper, CodePlace {
     const post = (news: readonly RunNews[]): void => {
       for (const each of news) this.#take(each);
     };
-    this.#calls = new FlowCalls([flow], { sourceDir, module, home, children, connect: () => Promise.resolve(client), post });
+    const propagation = async () => (await import("../tracing/propagation.ts")).followTraces(sourceDir, false);
+    this.#calls = new FlowCalls([flow], { propagation, module, home, children, connect: () => Promise.resolve(client), post });
   }
 
   get thread(): CodePlace {

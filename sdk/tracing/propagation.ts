@@ -1,7 +1,7 @@
 /**
  * Passes the trace of a run on to what its code calls: as the header `traceparent` of requests that Node's fetch, undici and
- * node:http send, and as the active context of OpenTelemetry, where the project of the flow has its API. Loaded by the user
- * thread when its first traced run begins.
+ * node:http send, and as the active context of OpenTelemetry, where the project of the flow has its API. Loaded by the thread of
+ * an engine that traces runs, else when the first run begins whose creator has sent a header.
  */
 import { channel } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
@@ -11,6 +11,7 @@ import { pathToFileURL } from "node:url";
 import type { Context, ContextAPI, PropagationAPI, SpanContext, TraceAPI } from "@opentelemetry/api";
 import { readTraceparent } from "#protocol/values/traceparent";
 import { currentTraceparent } from "../execution/active-run.ts";
+import { type CodeTrace, untracedHeader } from "./trace-note.ts";
 
 const HEADER = "traceparent";
 const SAMPLED = 1;
@@ -28,27 +29,28 @@ interface OpenTelemetryApi {
   propagation: Pick<PropagationAPI, "fields">;
 }
 
-export interface Propagation {
-  /** Calls code of a run with the span of this header as the active one of OpenTelemetry. */
-  within<T>(header: string, code: () => T): T;
-}
+export type Propagation = Pick<CodeTrace, "within">;
 
-/** @param sourceDir where the project of the flow looks for its packages */
-export async function followTraces(sourceDir: string): Promise<Propagation> {
+/**
+ * @param sourceDir where the project of the flow looks for its packages
+ * @param traces whether the engine traces runs: then what an untraced run calls is not traced either
+ */
+export async function followTraces(sourceDir: string, traces: boolean): Promise<Propagation> {
   const api = await findApi(sourceDir);
+  const untraced = (externalId: string) => (traces ? untracedHeader(externalId) : undefined);
   // A project that registers propagators of its own also sends their headers.
   const isOurs = () => api === null || !api.propagation.fields().includes(HEADER);
   channel("undici:request:create").subscribe((message) => {
     const { request } = message as { request: UndiciRequest };
-    const header = currentTraceparent();
+    const header = currentTraceparent(untraced);
     if (header !== undefined && isOurs() && !hasHeader(request.headers)) request.addHeader(HEADER, header);
   });
   channel("http.client.request.created").subscribe((message) => {
     const { request } = message as { request: ClientRequest };
-    const header = currentTraceparent();
+    const header = currentTraceparent(untraced);
     if (header !== undefined && isOurs() && !request.headersSent && !request.hasHeader(HEADER)) request.setHeader(HEADER, header);
   });
-  return { within: (header, code) => (api === null ? code() : withContext(api, header, code)) };
+  return { within: api === null ? null : (header, code) => withContext(api, header, code) };
 }
 
 /** Headers of undici are one text, or names and values in turn. */

@@ -4,7 +4,7 @@
  * and each wait. A part that follows a park begins a trace of its own, which links to the part before: a trace that lasts days
  * is more than most collectors keep together.
  */
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { ParkProgress } from "#protocol/records/durable";
 import type { WorkItem } from "#protocol/records/engine";
 import { isTerminal, type State } from "#protocol/records/state";
@@ -184,10 +184,11 @@ function exceptionEvent({ message, exception, traceback }: SpanFailure, atUs: nu
   return { name: "exception", atUs, attributes };
 }
 
+/** Node makes the random bytes of UUIDs in advance: this takes a tenth of the time of `randomBytes`. */
 function newTraceId(): string {
-  return randomBytes(16).toString("hex");
+  return traceIdOfRun(randomUUID());
 }
 
 function newSpanId(): string {
-  return randomBytes(8).toString("hex");
+  return spanIdOfTask(randomUUID());
 }

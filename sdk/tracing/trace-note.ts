@@ -14,14 +14,19 @@ export interface CodeTrace {
   /** Whether its spans are recorded. */
   readonly isSampled: boolean;
   note(note: TraceNote): void;
-  /** Calls code with the span of this header as the active one. */
-  within<T>(header: string, code: () => T): T;
+  /** Calls code with the span of this header as the active one of OpenTelemetry; null where the code does not use that. */
+  readonly within: (<T>(header: string, code: () => T) => T) | null;
 }
 
 /** The header for what a task run calls. */
 export function headerOfTask(header: string, externalId: string): string {
   const parent = readTraceparent(header);
   return parent?.sampled === true ? traceparentOf({ ...parent, spanId: spanIdOfTask(externalId) }) : header;
+}
+
+/** The header for what a run calls that is not traced: what it calls is not traced either. */
+export function untracedHeader(externalId: string): string {
+  return traceparentOf({ traceId: traceIdOfRun(externalId), spanId: spanIdOfTask(externalId), sampled: false });
 }
 
 /** The trace of the first part of a run that no other trace has caused. */

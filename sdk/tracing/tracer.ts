@@ -1,9 +1,8 @@
 /** Decides which runs of an engine are traced. */
 import type { WorkItem } from "#protocol/records/engine";
-import { readTraceparent, traceparentOf } from "#protocol/values/traceparent";
+import { readTraceparent } from "#protocol/values/traceparent";
 import { RunTrace } from "./run-trace.ts";
 import type { SpanSink } from "./span.ts";
-import { traceIdOfRun } from "./trace-note.ts";
 
 /** Digits of a run's external id that decide, of its random part. */
 const DRAWN_DIGITS = 8;
@@ -40,11 +39,4 @@ export class Tracer {
   #draws({ external_id }: WorkItem): boolean {
     return Number.parseInt(external_id.slice(-DRAWN_DIGITS), 16) / DRAWN_RANGE < this.#sampleRatio;
   }
-}
-
-/** The header for what a run calls that is not traced: what it calls is not traced either. */
-export function untracedHeader({ external_id, traceparent }: WorkItem): string {
-  if (traceparent !== undefined) return traceparent;
-  const traceId = traceIdOfRun(external_id);
-  return traceparentOf({ traceId, spanId: traceId.slice(-16), sampled: false });
 }

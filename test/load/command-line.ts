@@ -102,6 +102,16 @@ export class Arguments {
   }
 
   /** The path behind `tree:`, or null. */
+  /** A number from 0 to 1. */
+  share(name: string): number | null {
+    const value = this.text(name);
+    if (value === null) return null;
+    const share = Number(value);
+    if (value.trim() === "" || !(share >= 0 && share <= 1))
+      throw new UsageError(`--${name} must be a number from 0 to 1, not ${value}`);
+    return share;
+  }
+
   tree(name: string): string | null {
     const value = this.text(name);
     if (value === null) return null;

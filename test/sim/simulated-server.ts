@@ -14,6 +14,7 @@ import {
   LOG_WRITER,
   OUTBOUND,
   RECORDS,
+  REGISTERED,
   RULE_ENGINE,
   RULE_READER,
   SCHEDULER,
@@ -313,7 +314,7 @@ export class SimulatedServer implements Control {
         return [this.#around.gateway];
       case "main":
         host.attach(EXIT_REPORTS, { deliver: (report) => this.#exited(report as ExitReport) });
-        host.attach(LISTENING, { deliver: () => undefined });
+        for (const name of [LISTENING, REGISTERED]) host.attach(name, { deliver: () => undefined });
         host.attach(SERVER_LOG, { deliver: () => undefined });
         return [this.#around.engineProcesses, this.#outbound(host)];
     }

@@ -10,6 +10,7 @@ import { inTurns } from "../turns.ts";
 import { measureEngineStart } from "./engine-start.ts";
 import { parseRealCommandLine, REAL_USAGE, type RealOptions } from "./real-options.ts";
 import { type RealServer, startRealServer } from "./real-server.ts";
+import { startSpanReceiver, tracesConfig } from "./span-receiver.ts";
 import { runRound } from "./workload-round.ts";
 import { workloadOf } from "./workloads.ts";
 
@@ -35,6 +36,7 @@ async function measureReal(options: RealOptions, context: MeasureContext): Promi
     facts: [
       `compiled package, serve ${serve.length === 0 ? "with default settings" : serve.join(" ")}; ${rounds} rounds`,
       `${creators} creators create runs ${created}; time runs from the first creation to the last end`,
+      ...(options.traces === null ? [] : [`the first server traces ${options.traces * 100} % of the runs`]),
       ...(countRequests ? ["the requests of the engines are counted by a module that is loaded into them"] : []),
     ],
     options,
@@ -50,9 +52,11 @@ async function measureReal(options: RealOptions, context: MeasureContext): Promi
 async function measure(options: RealOptions, part: Part, context: MeasureContext, cleanup: Cleanup): Promise<void> {
   const { serve, compare, countRequests, rounds, workloads } = options;
   const servers: RealServer[] = [];
+  const traced = options.traces === null ? "" : tracesConfig(await started(cleanup, startSpanReceiver()), options.traces);
   for (const [name, tree] of Object.entries({ millrace: ROOT, tree: compare })) {
     if (tree === null) continue;
-    const server = await started(cleanup, startRealServer(name, resolve(tree), serve, countRequests, workloads));
+    const config = servers.length === 0 ? traced : "";
+    const server = await started(cleanup, startRealServer(name, resolve(tree), serve, countRequests, workloads, config));
     servers.push(server);
     part.targets.push({ name, version: server.version, durability: server.durability, start_ms: server.startMs });
   }

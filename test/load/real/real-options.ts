@@ -15,6 +15,8 @@ export interface RealOptions extends WorkloadSizes {
   countRequests: boolean;
   /** Starts of an engine whose processor time is measured, in each round. */
   engineStarts: number;
+  /** Share of the runs of the first server that are traced; null: no traces. */
+  traces: number | null;
   /** Further options of `serve`. */
   serve: readonly string[];
   /** Checkout that is measured in turns, or null. */
@@ -36,6 +38,7 @@ export const REAL_DEFAULTS: RealOptions = {
   limitSeconds: 900,
   countRequests: false,
   engineStarts: 0,
+  traces: null,
   serve: [],
   compare: null,
 };
@@ -65,6 +68,8 @@ first creation to the last end.
   --per-second N        runs created per second, evenly, instead of as many as the server accepts
   --count-requests      count the requests of the engines too, by a module that is loaded into them
   --engine-starts N     also starts an engine N times: its processor time until it asks for work (${REAL_DEFAULTS.engineStarts})
+  --traces N            the engines of the first server send the traces of this share of runs to the load generator;
+                        with --compare tree:. those of the second do not
   --limit-seconds N     a round that takes longer ends the measurement (${REAL_DEFAULTS.limitSeconds})
   --serve=OPTION        a further option of serve, with its value after another = or as another --serve; may be repeated
   --compare tree:PATH   another built checkout, measured in turns
@@ -72,7 +77,7 @@ ${OUTPUT_USAGE}`;
 
 const TEXTS = [
   ...["workloads", "runs", "waiting-runs", "wait-seconds", "computing-runs", "compute-seconds", "children", "rounds", "creators"],
-  ...["batch-size", "per-second", "limit-seconds", "engine-starts", "compare"],
+  ...["batch-size", "per-second", "limit-seconds", "engine-starts", "traces", "compare"],
 ];
 
 export function parseRealCommandLine(args: readonly string[]): CommandLine<RealOptions> {
@@ -92,6 +97,7 @@ export function parseRealCommandLine(args: readonly string[]): CommandLine<RealO
     limitSeconds: given.number("limit-seconds", REAL_DEFAULTS.limitSeconds, 1, SECONDS_MAX * 24),
     countRequests: given.flag("count-requests"),
     engineStarts: given.number("engine-starts", REAL_DEFAULTS.engineStarts, 0, ROUNDS_MAX),
+    traces: given.share("traces"),
     serve: given.list("serve"),
     compare: given.tree("compare"),
   };

@@ -2,7 +2,7 @@
  * Starts `millrace serve` from the compiled package with its default settings, in a folder of its own that holds the flows of
  * the workloads. The server starts its engines itself.
  */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -42,6 +42,7 @@ export interface RealServer {
  * @param settings further options of `serve`
  * @param counted count the requests of the engines
  * @param workloads what the server is needed for: the durable flows are served only for their own workloads
+ * @param config the text of its millrace.toml
  */
 export async function startRealServer(
   name: string,
@@ -49,6 +50,7 @@ export async function startRealServer(
   settings: readonly string[],
   counted = false,
   workloads: readonly WorkloadName[] = WORKLOADS,
+  config = "",
 ): Promise<RealServer> {
   const program = compiledProgram(tree);
   const scratch = mkdtempSync(join(tmpdir(), "millrace-load-real-"));
@@ -56,6 +58,7 @@ export async function startRealServer(
   const home = join(scratch, "home");
   cpSync(FLOWS, served, { recursive: true });
   if (!DURABLE_WORKLOADS.some((name) => workloads.includes(name))) rmSync(join(served, DURABLE_MODULE));
+  writeFileSync(join(served, "millrace.toml"), config);
   mkdirSync(home, { mode: 0o700 });
   mkdirSync(join(served, "node_modules"));
   symlinkSync(tree, join(served, "node_modules", "millrace"));
