@@ -66,7 +66,7 @@ export class PagedQuery<P extends { next_cursor?: number | null }> {
     const { signal } = this.#abort;
     this.#awaitsFirst = true;
     this.#loadingMore = false;
-    await linkTried;
+    await linkTried();
     await this.#fetch(null, signal, (page) => {
       this.#take.first(page);
       this.#awaitsFirst = false;

@@ -29,6 +29,8 @@ export type Watched = { [K in LiveKind]?: true | ((message: LiveMessages[K]) => 
 
 export interface QueryOptions {
   live?: Watched;
+  /** The only run whose messages count. */
+  run?: number;
   /** Fetches again after this many milliseconds, for changes that the stream does not report. */
   everyMs?: number;
 }
@@ -51,7 +53,7 @@ export function useQuery<T>(path: string | null, options: QueryOptions = {}): Qu
     const loader = new Loader<T>(path, state);
     load.current = () => loader.load();
     loader.load();
-    const ends = [onReset(() => loader.load()), ...watch(watched, () => loader.soon())];
+    const ends = [onReset(() => loader.load()), ...watch(watched, options.run ?? null, () => loader.soon())];
     ends.push(link.subscribe(({ state: now }) => now === "live" && state.peek().error !== null && loader.soon()));
     const timer = options.everyMs === undefined ? 0 : window.setInterval(() => document.hidden || loader.load(), options.everyMs);
     return () => {
@@ -59,7 +61,7 @@ export function useQuery<T>(path: string | null, options: QueryOptions = {}): Qu
       window.clearInterval(timer);
       for (const end of ends) end();
     };
-  }, [path, options.everyMs]);
+  }, [path, options.everyMs, options.run]);
   const { data, path: of, error, busy } = state.value;
   return { data, error, busy, stale: data !== null && of !== path, refresh: () => load.current() };
 }
@@ -81,7 +83,7 @@ class Loader<T> {
     const { signal } = this.#abort;
     this.#state.value = { ...this.#state.peek(), busy: true };
     try {
-      await linkTried;
+      await linkTried();
       const data = await ask<T>(this.#path, { signal });
       if (!signal.aborted) this.#state.value = { data, path: this.#path, error: null, busy: false };
     } catch (cause) {
@@ -107,12 +109,16 @@ class Loader<T> {
   }
 }
 
-function watch(watched: { current: Watched | undefined }, changed: () => void): (() => void)[] {
+function watch(watched: { current: Watched | undefined }, run: number | null, changed: () => void): (() => void)[] {
   return (Object.keys(watched.current ?? {}) as LiveKind[]).map((kind) =>
-    onLive(kind, (message) => {
-      const wanted = watched.current?.[kind] as true | ((message: unknown) => boolean) | undefined;
-      if (wanted === true || wanted?.(message) === true) changed();
-    }),
+    onLive(
+      kind,
+      (message) => {
+        const wanted = watched.current?.[kind] as true | ((message: unknown) => boolean) | undefined;
+        if (wanted === true || wanted?.(message) === true) changed();
+      },
+      run,
+    ),
   );
 }
 
@@ -122,7 +128,7 @@ export function shared<T>(path: string, maxAgeMs: number): { use(): ReadonlySign
   let at = 0;
   const refresh = () => {
     at = Date.now();
-    linkTried
+    linkTried()
       .then(() => ask<T>(path))
       .then(
         (value) => {

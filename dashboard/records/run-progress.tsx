@@ -10,7 +10,8 @@ const READ_MAX = 500;
 
 export function useProgress(runId: number): RunProgress | null {
   const query = useQuery<ArtifactsPage>(withQuery("/api/artifacts", { run_id: runId, kind: "progress", limit: READ_MAX }), {
-    live: { "artifact.updated": ({ run_id, kind }) => run_id === runId && kind === "progress" },
+    run: runId,
+    live: { "artifact.updated": ({ kind }) => kind === "progress" },
   });
   return query.data === null ? null : progressOf(query.data.items);
 }

@@ -13,7 +13,8 @@ const FIRST_COUNT = 20;
 export function Tab({ run }: TabProps): JSX.Element {
   const [wanted, setWanted] = useState(FIRST_COUNT);
   const query = useQuery<ArtifactRow[]>(`/api/runs/${run.id}/artifacts?limit=${wanted + 1}`, {
-    live: { "artifact.updated": ({ run_id }) => run_id === run.id },
+    run: run.id,
+    live: { "artifact.updated": true },
   });
   if (query.error !== null && query.data === null)
     return <Failure what="The list of artifacts" error={query.error} again={query.refresh} />;

@@ -2,12 +2,11 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Run } from "#protocol/records/run";
-import { useQuery } from "../../api/query.ts";
 import { duration } from "../../format/duration.ts";
 import { nowUs } from "../../format/now.ts";
 import { counted } from "../../format/number.ts";
 import { Empty } from "../../parts/notice.tsx";
-import { RunLink, useChildRuns } from "./child-runs.tsx";
+import { RunLink, useChildRuns, useOtherRun } from "./child-runs.tsx";
 import type { TabProps } from "./run-page.tsx";
 
 /** Runs below one run; the others are in its list of waits. */
@@ -38,7 +37,7 @@ function Branch({ run, ids }: { run: Run; ids: readonly number[] }): JSX.Element
 }
 
 function Called({ id }: { id: number }): JSX.Element {
-  const { data } = useQuery<Run>(`/api/runs/${id}`, { live: { "run.updated": (run) => run.id === id } });
+  const { data } = useOtherRun(id);
   return (
     <li>
       <RunLink id={id} />

@@ -1,15 +1,19 @@
 /** The runs that a durable run has called, as links with their states. */
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Wait } from "#protocol/records/durable";
 import type { Run } from "#protocol/records/run";
-import { useQuery } from "../../api/query.ts";
-import { isDeleted } from "../../live/messages.ts";
+import { isTerminal } from "#protocol/records/state";
+import { type Query, useQuery } from "../../api/query.ts";
 import { withParams } from "../../router/router.ts";
 import { lookOf } from "../../state/look.ts";
 import { StateGlyph } from "../../state/state-mark.tsx";
 
 /** Waits that are searched for child runs: those of the first page of the tab "Waits". */
 const SEARCHED = 500;
+
+/** The stream of a page of a run brings no other run. */
+const CALLED_MS = 3_000;
 
 /** Links in the head of the page; the others are in the tab "Waits". */
 const LINKED = 8;
@@ -18,7 +22,9 @@ const LINKED = 8;
 export function useChildRuns(run: Run): number[] {
   const path = run.lineage_id === undefined ? null : `/api/runs/${run.id}/waits?limit=${SEARCHED}`;
   const { data } = useQuery<{ items: Wait[] }>(path, {
-    live: { "run.updated": (other) => other.id === run.id || (!isDeleted(other) && other.caller_run_id === run.id) },
+    run: run.id,
+    live: { "run.updated": true },
+    ...(isTerminal(run.state.type) ? {} : { everyMs: CALLED_MS }),
   });
   return childRunsOf(data?.items ?? []);
 }
@@ -43,9 +49,17 @@ export function ChildRuns({ ids }: { ids: readonly number[] }): JSX.Element {
   );
 }
 
+/** Another run than that of the page, fetched again until it has ended. */
+export function useOtherRun(id: number): Query<Run> {
+  const ended = useSignal(false);
+  const query = useQuery<Run>(`/api/runs/${id}`, ended.value ? {} : { everyMs: CALLED_MS });
+  ended.value = query.data !== null && isTerminal(query.data.state.type);
+  return query;
+}
+
 /** A link to a run, with its state and name once they are read. */
 export function RunLink({ id }: { id: number }): JSX.Element {
-  const { data } = useQuery<Run>(`/api/runs/${id}`, { live: { "run.updated": (run) => run.id === id } });
+  const { data } = useOtherRun(id);
   return (
     <>
       {data !== null && <StateGlyph look={lookOf(data.state)} />}{" "}

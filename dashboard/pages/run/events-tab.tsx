@@ -36,7 +36,7 @@ interface PartProps {
 
 function Part({ runId, cursor, more }: PartProps): JSX.Element {
   const path = withQuery("/api/events", { ascending: true, limit: PAGE, run_id: runId, cursor });
-  const query = useQuery<EventsPage>(path, { live: { "event.created": ({ run_id }) => more !== null && run_id === runId } });
+  const query = useQuery<EventsPage>(path, { run: runId, live: { "event.created": () => more !== null } });
   if (query.error !== null && query.data === null)
     return (
       <li>

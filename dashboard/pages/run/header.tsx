@@ -137,7 +137,8 @@ const EXPLAIN_MS = 3_000;
 
 function Waits({ run }: { run: Run }): JSX.Element | null {
   const { data } = useQuery<RunExplanation>(`/api/runs/${run.id}/explain`, {
-    live: { "run.updated": (other) => other.id === run.id },
+    run: run.id,
+    live: { "run.updated": true },
     everyMs: EXPLAIN_MS,
   });
   const reason = data?.reason ?? null;

@@ -13,7 +13,8 @@ function Json({ value }: { value: unknown }): JSX.Element {
 
 export function Tab({ run }: TabProps): JSX.Element {
   const answers = useQuery<RunInput>(`/api/runs/${run.id}/input`, {
-    live: { "run.updated": (other) => other.id === run.id },
+    run: run.id,
+    live: { "run.updated": true },
   }).data;
   const given = answers?.inputs ?? [];
   const result = run.state.details?.["result"];

@@ -16,7 +16,8 @@ const SHARE_MIN = 0.004;
 
 export function LifeStrip({ run }: { run: Run }): JSX.Element | null {
   const { data } = useQuery<RunTiming>(run.start_time === null ? null : `/api/runs/${run.id}/timing`, {
-    live: { "run.updated": (other) => other.id === run.id },
+    run: run.id,
+    live: { "run.updated": true },
   });
   if (run.start_time === null || run.start_time === undefined) return null;
   if (data === null) return <div class="life-space" />;

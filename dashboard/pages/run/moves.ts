@@ -9,7 +9,8 @@ const LIMIT = 1_000;
 export function useMoves(runId: number): readonly Event[] | null {
   const path = `/api/events?name=run.*&ascending=true&limit=${LIMIT}&run_id=${runId}`;
   const { data } = useQuery<EventsPage>(path, {
-    live: { "event.created": ({ run_id, name }) => run_id === runId && name.startsWith("run.") },
+    run: runId,
+    live: { "event.created": ({ name }) => name.startsWith("run.") },
   });
   return data?.items ?? null;
 }

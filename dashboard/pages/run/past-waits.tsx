@@ -13,7 +13,8 @@ import { fullTime, shortTime } from "../../format/time.ts";
 export function PastWaits({ run }: { run: Run }): JSX.Element | null {
   const ended = isTerminal(run.state.type);
   const { data } = useQuery<PastWait[]>(ended ? `/api/runs/${run.id}/waited` : null, {
-    live: { "run.updated": (other) => other.id === run.id },
+    run: run.id,
+    live: { "run.updated": true },
   });
   if (!ended || data === null || data.length === 0) return null;
   const all = data.reduce((sum, { from, to }) => sum + to - from, 0);

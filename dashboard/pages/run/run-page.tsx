@@ -45,7 +45,7 @@ const TABS: readonly TabEntry[] = [
 const OF_DURABLE_RUNS: ReadonlySet<string> = new Set(["waits", "children"]);
 
 export function Page({ id }: PageProps): JSX.Element {
-  const query = useQuery<Run>(`/api/runs/${id}`, { live: { "run.updated": (run) => run.id === id } });
+  const query = useQuery<Run>(`/api/runs/${id}`, { run: id, live: { "run.updated": true } });
   const { data: run, error } = query;
   if (error?.status === 404)
     return (

@@ -53,13 +53,13 @@ class TaskList {
   constructor(runId: number) {
     this.#runId = runId;
     this.tasks = this.#tasks;
-    this.#ends = [onLive("task_run.updated", (task) => task.run_id === runId && this.#take(task)), onReset(() => this.load())];
+    this.#ends = [onLive("task_run.updated", (task) => this.#take(task), runId), onReset(() => this.load())];
     this.load();
   }
 
   async load(): Promise<void> {
     try {
-      await linkTried;
+      await linkTried();
       let after = 0;
       let isLast = false;
       while (!isLast && this.#known.size < TASKS_SHOWN_MAX) {

@@ -67,7 +67,8 @@ function outcomeOf({ outcome }: Wait): JSX.Element | string {
 export function Tab({ run }: TabProps): JSX.Element {
   const cursor = useSignal<number | string | null>(null);
   const { data, error, refresh } = useQuery<{ items: Wait[] }>(`/api/runs/${run.id}/waits?limit=${SHOWN}`, {
-    live: { "run.updated": (other) => other.id === run.id },
+    run: run.id,
+    live: { "run.updated": true },
   });
   if (error !== null && data === null) return <Failure what="The list of waits" error={error} again={refresh} />;
   if (data === null) return <Loading />;

@@ -1,15 +1,13 @@
 /** The dependencies between tasks, and the runs that the run has called. Loaded with its own chunk when the tab is opened. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Run } from "#protocol/records/run";
-import { useQuery } from "../../../api/query.ts";
 import { count, counted } from "../../../format/number.ts";
 import { Segments } from "../../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../../parts/notice.tsx";
 import { withParams } from "../../../router/router.ts";
 import { Glyph } from "../../../state/glyph.tsx";
 import { lookOf, lookOfName } from "../../../state/look.ts";
-import { useChildRuns } from "../child-runs.tsx";
+import { useChildRuns, useOtherRun } from "../child-runs.tsx";
 import { MoreTasks } from "../more-tasks.tsx";
 import type { TabProps } from "../run-page.tsx";
 import { noTasks, useTasks } from "../tasks.ts";
@@ -152,7 +150,7 @@ function styleAt({ x, y }: Point): Record<string, string> {
 
 /** A run that the run has called. */
 function CalledBox({ id, at }: { id: number; at: Point }): JSX.Element {
-  const { data } = useQuery<Run>(`/api/runs/${id}`, { live: { "run.updated": (run) => run.id === id } });
+  const { data } = useOtherRun(id);
   const look = data === null ? null : lookOf(data.state);
   const words = data === null ? `#${id}` : `${data.flow_name} #${id}`;
   return (

@@ -29,10 +29,7 @@ export class LogLines {
 
   constructor(filter: LogFilter) {
     this.#filter = filter;
-    const mine = (run: number) => {
-      if (run === filter.runId) this.read();
-    };
-    this.#ends = [onLive("log.appended", ({ run_id }) => mine(run_id)), onReset(() => this.read())];
+    this.#ends = [onLive("log.appended", () => this.read(), filter.runId), onReset(() => this.read())];
     this.read();
   }
 
@@ -44,7 +41,7 @@ export class LogLines {
     }
     this.#reading = true;
     try {
-      await linkTried;
+      await linkTried();
       await this.#readPages();
       this.error.value = null;
     } catch (cause) {
