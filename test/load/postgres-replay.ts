@@ -1,8 +1,8 @@
 /**
  * Plays recorded batches (record-batches.ts) into SQLite and PostgreSQL in turns, each into a new store, and prints for each the
- * processor time of a run (the client's and, of PostgreSQL, that of all processes of the server), runs per second, and for
- * PostgreSQL the WAL per run and the share of HOT updates. The ratio is that of the processor times of one round. A first round,
- * in which both clients are compiled, is not printed.
+ * processor time of a run (the client's and, of PostgreSQL, that of all processes of the server), runs per second, the median
+ * time of a commit, and for PostgreSQL the WAL per run and the share of HOT updates. The ratio is that of the processor times of
+ * one round. A first round, in which both clients are compiled, is not printed.
  *
  *   node --conditions=millrace-src test/load/postgres-replay.ts --recording FILE [--rounds 3] [--merge 1] [--flush off]
  *     [--one-table] [--sql "ALTER TABLE live_runs SET (fillfactor = 100)"] [--check]
@@ -49,6 +49,8 @@ const nowUs = () => 1_800_000_000_000_000;
 interface Figures {
   cpuUs: number;
   seconds: number;
+  /** Median time of a commit. */
+  p50Us: number;
   dump: StoreDump | null;
 }
 
@@ -112,12 +114,21 @@ function playSqlite(requests: readonly CommitRequest[]): Figures {
   });
   const writer = new Writer(database, { stream: "continue", nowUs });
   const [cpu, start] = [ownCpuUs(), performance.now()];
-  for (const request of requests) writer.commit(request);
-  const figures = { cpuUs: ownCpuUs() - cpu, seconds: (performance.now() - start) / 1000 };
+  const ends = requests.map((request) => {
+    writer.commit(request);
+    return performance.now();
+  });
+  const figures = { cpuUs: ownCpuUs() - cpu, seconds: (performance.now() - start) / 1000, p50Us: medianStepUs(start, ends) };
   const dump = options.check ? dumpSqlite(database) : null;
   database.close();
   rmSync(folder, { recursive: true });
   return { ...figures, dump };
+}
+
+/** The median of the times between one end and the next. */
+function medianStepUs(start: number, ends: readonly number[]): number {
+  const steps = ends.map((end, index) => end - (ends[index - 1] ?? start)).sort((a, b) => a - b);
+  return Math.round((steps[Math.floor(steps.length / 2)] ?? 0) * 1000);
 }
 
 /** Processor time of a server's processes, with those that have ended. */
@@ -187,11 +198,14 @@ async function playPostgres(server: PostgresServer, settings: Settings, requests
   const wal = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn";
   const [[walBefore] = [0]] = await connection.rows<[string | number]>(wal);
   const [client, serverCpu, start] = [ownCpuUs(), serverCpuUs(server.pid), performance.now()];
+  const ends: number[] = [];
   for (const [index, request] of requests.entries()) {
     const folded = folder.fold(request);
     const rows = options["one-table"] ? inOneTable(folded.rows) : folded.rows;
     await connection.commit(commits, { member: MEMBER, epoch, number: index + 1 }, { ...folded, rows });
+    ends.push(performance.now());
   }
+  const p50Us = medianStepUs(start, ends);
   const seconds = (performance.now() - start) / 1000;
   const clientUs = ownCpuUs() - client;
   const serverUs = serverCpuUs(server.pid) - serverCpu;
@@ -203,7 +217,7 @@ async function playPostgres(server: PostgresServer, settings: Settings, requests
     "SELECT relname, n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE n_tup_upd > 0 ORDER BY n_tup_upd DESC LIMIT 8",
   );
   await counted.close();
-  return { cpuUs: clientUs + serverUs, clientUs, serverUs, seconds, dump, wal: Number(walAfter) - Number(walBefore), hot };
+  return { cpuUs: clientUs + serverUs, clientUs, serverUs, seconds, p50Us, dump, wal: Number(walAfter) - Number(walBefore), hot };
 }
 
 async function main(): Promise<void> {
@@ -223,12 +237,13 @@ async function main(): Promise<void> {
       const us = (total: number) => (total / runs).toFixed(1);
       const each = (total: number) => Math.round(total / requests.length);
       console.log(
-        `SQLite      ${us(sqlite.cpuUs)} us/run, ${each(sqlite.cpuUs)} us/commit, ${Math.round(runs / sqlite.seconds)} runs/s`,
+        `SQLite      ${us(sqlite.cpuUs)} us/run, ${each(sqlite.cpuUs)} us/commit, ${Math.round(runs / sqlite.seconds)} runs/s, ` +
+          `p50 ${sqlite.p50Us} us`,
       );
       console.log(
         `PostgreSQL  ${us(postgres.cpuUs)} us/run (client ${us(postgres.clientUs)}, server ${us(postgres.serverUs)}), ` +
           `${each(postgres.cpuUs)} us/commit (${each(postgres.clientUs)}, ${each(postgres.serverUs)}), ` +
-          `${Math.round(runs / postgres.seconds)} runs/s, ${Math.round(postgres.wal / runs)} B WAL/run, ` +
+          `${Math.round(runs / postgres.seconds)} runs/s, p50 ${postgres.p50Us} us, ${Math.round(postgres.wal / runs)} B WAL/run, ` +
           `ratio ${(postgres.cpuUs / sqlite.cpuUs).toFixed(2)}`,
       );
       console.log(

@@ -41,6 +41,7 @@ const BINARY = 1;
 export class CommitMessages {
   readonly #prepared = new Set<string>();
   readonly #statements = new Map<Part, { one: Statement; many: Statement }>();
+  /** Of the newest commit: the next one is about as large. */
   #bytes: number | undefined;
 
   messages({ member, epoch, number }: CommitPlace, { rows, counters }: FoldedBatch): Buffer {
@@ -56,7 +57,7 @@ export class CommitMessages {
     });
     for (const [part, values] of rows) this.#addPart(buffer, part, values);
     message(buffer, CODE.sync, () => {});
-    this.#bytes = Math.max(buffer.end, this.#bytes ?? 0);
+    this.#bytes = buffer.end;
     return buffer.whole();
   }
 
