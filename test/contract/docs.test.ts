@@ -5,7 +5,9 @@ import { embeddedFiles, fillEmbeds } from "../../scripts/docs/embeds.ts";
 import { allPages, ROOT, writtenPages } from "../../scripts/docs/pages.ts";
 
 /** Guides that show configuration and commands instead of flows, or code with a library that the package does not bring. */
-const WITHOUT_CODE = new Set(["mcp", "monitoring", "parameters", "security", "service"].map((name) => `docs/guides/${name}.md`));
+const WITHOUT_CODE = new Set(
+  ["mcp", "monitoring", "parameters", "security", "service", "tracing"].map((name) => `docs/guides/${name}.md`),
+);
 
 const PAGES = allPages();
 
