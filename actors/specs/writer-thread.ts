@@ -1,7 +1,9 @@
-/** The writers around the one write handle, wired for the server and the simulator alike; the opened store is a port. */
+/** The writers around the opened store, wired for the server and the simulator alike; the opened store is a port. */
 import type { Decided, ReadOnly } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
+import type { Host } from "#runtime/host";
+import type { Owner } from "#storage/port";
 import { LogWriter } from "../log-writer/log-writer.ts";
 import { GATEWAY, LOG_WRITER, STORE_WRITER } from "../names.ts";
 import { type OpenedStore, type ReportGeneration, StoreWriter } from "../store-writer/store-writer.ts";
@@ -12,27 +14,37 @@ const GENERATIONS_PER_THREAD = 1_000_000;
 export interface WriterPorts {
   /** Number of starts of this thread. */
   threadStarts: number;
-  /** Opens the store at each start of the writers; stream numbers begin a new block at the first start of a process. */
-  open(stream: "new_block" | "continue", nowUs: () => number): OpenedStore;
+  /**
+   * Opens the store at each start of the writers; stream numbers begin a new block at the first start of a process. `former` is
+   * the owner that the writers before were: if another process has opened the store since, it does not take the store back.
+   */
+  open(options: WriterStart): OpenedStore;
+}
+
+export interface WriterStart {
+  stream: "new_block" | "continue";
+  former: Owner | null;
+  nowUs(): number;
 }
 
 /** The writers in start order. */
-export function writerThread({ threadStarts, open }: WriterPorts): ActorSpec[] {
-  let store: OpenedStore | null = null;
+export function writerThread(host: Host, { threadStarts, open }: WriterPorts): ActorSpec[] {
+  let opened: OpenedStore | null = null;
   let generation = threadStarts * GENERATIONS_PER_THREAD;
   return [
     {
       name: STORE_WRITER,
       start: (context, out) => {
         const isFirst = context.generation === 1 && threadStarts === 1;
-        store = open(isFirst ? "new_block" : "continue", context.nowUs);
-        const { writer, files, close } = store;
+        const former = opened?.store.owner ?? null;
+        opened = open({ stream: isFirst ? "new_block" : "continue", former, nowUs: context.nowUs });
+        const { store, files } = opened;
         // The former writer may have ended in the read-only state; this writer starts writable.
         if (!isFirst) {
           out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
-          out.send(GATEWAY, { kind: "Decided", commands: writer.decidedCommands } satisfies Decided);
+          out.send(GATEWAY, { kind: "Decided", commands: [...store.decidedCommands] } satisfies Decided);
         }
-        const storeWriter = new StoreWriter(writer, context.nowUs, close);
+        const storeWriter = new StoreWriter(store, { nowUs: context.nowUs, done: (message) => host.send(STORE_WRITER, message) });
         if (files !== null) storeWriter.watch(files, out);
         return storeWriter;
       },
@@ -41,11 +53,11 @@ export function writerThread({ threadStarts, open }: WriterPorts): ActorSpec[] {
     {
       name: LOG_WRITER,
       start: (_context, out) => {
-        assert(store !== null, "the store writer starts first");
+        assert(opened !== null, "the store writer starts first");
         generation += 1;
         // The store writer announces the start to the core, so that the core receives starts and refusals in their order.
         out.send(STORE_WRITER, { kind: "ReportGeneration", source: null, generation } satisfies ReportGeneration);
-        return new LogWriter(generation, store.writer.nextLogId);
+        return new LogWriter(generation, opened.store.nextLogId);
       },
       resent: () => true,
     },

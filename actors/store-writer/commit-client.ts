@@ -4,7 +4,7 @@
  * Collects the decisions of a turn into a batch, numbers the batch and sends it; while that batch is in flight, the next one
  * collects, so the size of a commit follows the load without a timer. A batch is kept until acknowledged: restarted writers
  * get the unacknowledged batch again and recognise a committed batch by its number. So a crash of the writers loses nothing,
- * and the core does not notice it.
+ * and the core does not notice it. The number of a refused batch, which the store does not have, goes to the next batch.
  *
  * While the store rejects writes, decisions that change nothing still pass, so that reads are answered; other decisions are
  * dropped.
@@ -36,6 +36,8 @@ export interface WriterStarted {
   /** The source whose GenerationRequest this answers; null at the start of the writers. */
   source: number | null;
   generation: number;
+  /** Of the newest commit. */
+  number: number;
   last_seq: number;
   /** Number of times that these writers have refused a batch. */
   refusals: number;
@@ -75,6 +77,7 @@ export class CommitClient implements Endpoint {
   #generation = 0;
   /** Refusals of the current writers. */
   #refusals = 0;
+  /** The newest commit, of any core: the next batch has the number after it. */
   #number = 0;
   #collecting: Decision[] = [];
   #collectingTurn = 0;
@@ -118,7 +121,7 @@ export class CommitClient implements Endpoint {
       case "Acknowledged":
         this.#lastSeq = known.last_seq;
         if (known.took_us !== null) this.commits.add(known.took_us);
-        return this.#acknowledged(known.number);
+        return this.#acknowledged(known);
       case "Rejected":
         return this.#rejected(known);
       case "WriterStarted":
@@ -133,8 +136,7 @@ export class CommitClient implements Endpoint {
 
   flush(): void {
     if (this.#generation === 0 || this.#inFlight !== null || this.#isEmpty()) return;
-    this.#number += 1;
-    const identity = { kind: "Batch", source: this.#options.source, number: this.#number, epoch: this.#epoch } as const;
+    const identity = { kind: "Batch", number: this.#number + 1, epoch: this.#epoch } as const;
     const received = this.#options.receivedUs === undefined ? {} : { received_us: this.#options.receivedUs() };
     const sentTo = { generation: this.#generation, refusals: this.#refusals };
     const batch: Batch = { ...identity, ...sentTo, ...received, ...merged(this.#collecting) };
@@ -166,10 +168,11 @@ export class CommitClient implements Endpoint {
     this.#collectingTurn = turn;
   }
 
-  #acknowledged(number: number): void {
+  #acknowledged({ number }: BatchOutcome & { kind: "Acknowledged" }): void {
     const sent = this.#inFlight;
     if (sent === null || sent.batch.number !== number) return;
     this.#inFlight = null;
+    if (changesRows(sent.batch)) this.#number = number;
     this.#committedTurn = Math.max(this.#committedTurn, sent.turn);
     this.#options.acknowledged?.();
     this.flush();
@@ -178,6 +181,7 @@ export class CommitClient implements Endpoint {
 
   #rejected(outcome: BatchOutcome & { kind: "Rejected" }): void {
     this.#refusals = outcome.refusals;
+    this.#number = outcome.number;
     if (this.#readOnly) return;
     this.#readOnly = true;
     this.#inFlight = null;
@@ -198,14 +202,15 @@ export class CommitClient implements Endpoint {
     this.#options.reload(new Error(reason));
   }
 
-  #writerStarted({ generation, refusals, read_only: readOnly }: WriterStarted): void {
+  #writerStarted({ generation, number, refusals, read_only: readOnly }: WriterStarted): void {
     this.#refusals = refusals;
     // Already known: an answer to a GenerationRequest that crossed the start of the writers.
     if (generation === this.#generation) return;
     this.#generation = generation;
     if (readOnly) this.#readOnly = true;
     else this.#writable();
-    if (this.#inFlight !== null) {
+    if (this.#inFlight === null) this.#number = number;
+    else {
       this.#inFlight.batch.generation = generation;
       this.#inFlight.batch.refusals = refusals;
       this.#options.send(this.#inFlight.batch);

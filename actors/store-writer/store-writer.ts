@@ -1,17 +1,21 @@
 /**
  * The store writer: commits batches and sends the committed feed.
  *
- * Messages in: batches with their log blocks, its own probe timer. Effects out: the committed feed to the gateway, the
- * outcome to the core. Only this actor owns the read-write handle. When a commit fails (full disk, I/O error), the store
- * writer becomes read-only, announces that, and probes until writes succeed; the core decides the refused changes again.
- * Until then only batches without changes pass: answers to reads.
+ * Messages in: batches with their log blocks, its own timers. Effects out: the committed feed to the gateway, the outcome to
+ * the core. Only this actor writes to the store, through the port of storage/port.ts. When the store refuses a commit (full
+ * disk, I/O error), the store writer becomes read-only, announces that, and probes until writes succeed; the core decides the
+ * refused changes again. Until then only batches without changes pass: answers to reads.
+ *
+ * When another process owns the store, the store writer stays read-only and does not probe.
+ *
+ * A commit may take its time: while it is under way, all other messages wait in their order. A commit whose outcome is unknown
+ * is made again, unchanged, until the store answers.
  */
 import type { Committed, FeedRead, ReadOnly, Reloaded } from "#protocol/wire/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import { StorageError } from "#storage/sqlite/storage-error";
-import { type BatchOutcome, changesRows } from "#storage/write/batch";
-import type { CommitRequest, Writer } from "#storage/write/writer";
+import type { CommitOutcome, CommitRequest, CommitResult, WritableStore } from "#storage/port";
+import { type Batch, type BatchOutcome, changesRows } from "#storage/write/batch";
 import type { Checkpoint, Checkpointed } from "../checkpointer/checkpointer.ts";
 import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import type { WriterStarted } from "./commit-client.ts";
@@ -21,6 +25,10 @@ import { FeedWindow } from "./feed-window.ts";
 const PROBE_US = 1_000_000;
 /** Interval of the file checks: a store that was taken away stops accepting writes within two seconds. */
 const LOOK_US = 500_000;
+/** Why a store that another process owns takes no writes, until this process is started again. */
+const TAKEN_OVER = "another Millrace has taken over the store; this one only reads until it is started again";
+/** How long after an unknown outcome the commit is made again. */
+const AGAIN_US = 100_000;
 
 interface Probe {
   kind: "Probe";
@@ -39,10 +47,34 @@ export interface WatchedFiles {
 
 /** What the writers get at each start. */
 export interface OpenedStore {
-  writer: Writer;
+  store: WritableStore;
   /** Null for a store in memory. */
   files: WatchedFiles | null;
-  close(failed: boolean): void;
+}
+
+/** The commit that the store has been asked for. */
+interface UnderWay {
+  request: CommitRequest;
+  startUs: number;
+}
+
+/** Makes the commit again whose outcome is unknown. */
+interface CommitAgain {
+  kind: "CommitAgain";
+}
+
+/** The store has answered a commit that took its time. */
+export interface CommitDone {
+  kind: "CommitDone";
+  underWay: UnderWay;
+  /** An error is a defect. */
+  outcome: CommitOutcome | Error;
+}
+
+export interface StoreWriterPorts {
+  nowUs(): number;
+  /** Delivers the message to this actor. */
+  done(message: CommitDone): void;
 }
 
 /**
@@ -65,12 +97,13 @@ export interface ReportGeneration {
   generation: number;
 }
 
-type StoreWriterMessage = CommitRequest | Probe | Look | ReportGeneration | Checkpointed | FeedRead;
+type OrderedMessage = CommitRequest | Probe | Look | ReportGeneration | Checkpointed | FeedRead;
+type StoreWriterMessage = OrderedMessage | CommitAgain | CommitDone;
 
 export class StoreWriter implements Actor<StoreWriterMessage> {
-  readonly #writer: Writer;
+  readonly #store: WritableStore;
+  readonly #ports: StoreWriterPorts;
   readonly #nowUs: () => number;
-  readonly #close: (failed: boolean) => void;
   readonly #feed = new FeedWindow();
   #readOnly = false;
   #commitsSinceCheckpoint = 0;
@@ -79,11 +112,14 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #files: WatchedFiles | null = null;
   /** Refusals so far: of a batch by its commit, or of the batch in flight by a file check. */
   #refusals = 0;
+  #underWay: UnderWay | null = null;
+  /** What has arrived while a commit is under way. */
+  #waiting: OrderedMessage[] = [];
 
-  constructor(writer: Writer, nowUs: () => number, close: (failed: boolean) => void) {
-    this.#writer = writer;
-    this.#nowUs = nowUs;
-    this.#close = close;
+  constructor(store: WritableStore, ports: StoreWriterPorts) {
+    this.#store = store;
+    this.#ports = ports;
+    this.#nowUs = ports.nowUs;
   }
 
   /** Starts checking the files. */
@@ -93,23 +129,70 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   }
 
   receive(message: StoreWriterMessage, out: Outbox): void {
+    if ("kind" in message && message.kind === "CommitDone") this.#done(message, out);
+    else if ("kind" in message && message.kind === "CommitAgain") this.#attempt(out);
+    else if (this.#underWay !== null) this.#waiting.push(message);
+    else this.#take(message, out);
+  }
+
+  stop(failed: boolean): void {
+    this.#store.close(failed);
+  }
+
+  #take(message: OrderedMessage, out: Outbox): void {
     if ("kind" in message) return this.#handle(message, out);
     const { batch } = message;
     const wasGivenUp = batch.refusals !== this.#refusals;
     if (wasGivenUp || (this.#readOnly && changesRows(batch))) return;
-    try {
-      this.#commit(message, out);
-    } catch (cause) {
-      if (!(cause instanceof StorageError) || cause.fault === "operation") throw cause;
-      this.#refuse(cause, out);
+    if (!changesRows(batch)) return this.#acknowledge(batch, null, null, out);
+    this.#underWay = { request: message, startUs: this.#nowUs() };
+    this.#attempt(out);
+  }
+
+  #attempt(out: Outbox): void {
+    const underWay = this.#underWay;
+    if (underWay === null) return;
+    const outcome = this.#store.commit(underWay.request);
+    if (!(outcome instanceof Promise)) return this.#settle(underWay, outcome, out);
+    const done = (result: CommitOutcome | Error): void => this.#ports.done({ kind: "CommitDone", underWay, outcome: result });
+    outcome.then(done, (cause: unknown) => done(cause instanceof Error ? cause : new Error(String(cause))));
+  }
+
+  #done({ underWay, outcome }: CommitDone, out: Outbox): void {
+    // The answer to writers that have ended: their batch is sent again.
+    if (underWay !== this.#underWay) return;
+    if (outcome instanceof Error) throw outcome;
+    this.#settle(underWay, outcome, out);
+  }
+
+  #settle({ request, startUs }: UnderWay, outcome: CommitOutcome, out: Outbox): void {
+    switch (outcome.kind) {
+      case "unknown":
+        return out.setTimer("again", this.#nowUs() + AGAIN_US, { kind: "CommitAgain" });
+      case "fenced":
+        this.#underWay = null;
+        this.#refuse({ error: TAKEN_OVER, disk_full: false }, out);
+        break;
+      case "refused":
+        this.#underWay = null;
+        this.#refuse(outcome, out);
+        this.#probeLater(out);
+        break;
+      default:
+        this.#underWay = null;
+        this.#acknowledge(request.batch, outcome.result, this.#nowUs() - startUs, out);
+        this.#askForCheckpoint(request.batch.ops.length, out);
     }
+    if (this.#waiting.length > 0) this.#takeWaiting(out);
   }
 
-  stop(failed: boolean): void {
-    this.#close(failed);
+  #takeWaiting(out: Outbox): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const message of waiting) this.receive(message, out);
   }
 
-  #handle(message: Exclude<StoreWriterMessage, CommitRequest>, out: Outbox): void {
+  #handle(message: Exclude<OrderedMessage, CommitRequest>, out: Outbox): void {
     if (message.kind === "Probe") return this.#probe(out);
     if (message.kind === "Look") return this.#look(out);
     if (message.kind === "ReportGeneration") return this.#reportGeneration(message, out);
@@ -123,7 +206,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   /** Sends the current number to a gateway that has caught up, so that it detects missing messages. */
   #feedRead(seq: number, out: Outbox): void {
     if (!this.#feed.read(seq)) return;
-    const first_seq = this.#writer.latestSeq + 1;
+    const first_seq = this.#store.latestSeq + 1;
     out.send(GATEWAY, { kind: "Committed", replies: [], stream: [], first_seq, first_event_id: 0, logs: [] } satisfies Committed);
   }
 
@@ -141,28 +224,18 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     out.send(CHECKPOINTER, { kind: "Checkpoint" } satisfies Checkpoint);
   }
 
-  #commit(request: CommitRequest, out: Outbox): void {
-    const { batch } = request;
+  /** Sends the feed and the answer to the core; `result` is null for a batch without changes. */
+  #acknowledge(batch: Batch, result: CommitResult | null, tookUs: number | null, out: Outbox): void {
     const committed: Committed = {
       kind: "Committed",
       replies: batch.replies,
       stream: batch.stream,
-      first_seq: 0,
-      first_event_id: 0,
-      logs: [],
+      first_seq: result?.first_seq ?? 0,
+      first_event_id: result?.first_event_id ?? 0,
+      logs: result?.logs ?? [],
     };
-    let tookUs: number | null = null;
-    if (changesRows(batch)) {
-      const startUs = this.#nowUs();
-      const result = this.#writer.commit(request);
-      committed.first_seq = result.first_seq;
-      committed.first_event_id = result.first_event_id;
-      committed.logs = result.logs;
-      tookUs = this.#nowUs() - startUs;
-      this.#askForCheckpoint(batch.ops.length, out);
-    }
     // At the start of a core, send the gateway the current stream number, so that its first message leaves no gap.
-    if (batch.epoch !== null && committed.first_seq === 0) committed.first_seq = this.#writer.latestSeq + 1;
+    if (batch.epoch !== null && committed.first_seq === 0) committed.first_seq = this.#store.latestSeq + 1;
     if (batch.epoch !== null) this.#feed.reset();
     if (committed.replies.length + committed.stream.length > 0 || batch.epoch !== null)
       out.send(GATEWAY, this.#feed.admit(committed));
@@ -171,7 +244,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
       kind: "Acknowledged",
       number: batch.number,
       first_event_id: committed.first_event_id,
-      last_seq: this.#writer.latestSeq,
+      last_seq: this.#store.latestSeq,
       took_us: tookUs,
     } satisfies BatchOutcome);
   }
@@ -182,23 +255,27 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     if (problem === null) return;
     this.#files?.note(problem);
     // As if the batch in flight had failed.
-    this.#refuse(new StorageError("io", problem), out);
+    this.#refuse({ error: problem, disk_full: false }, out);
+    this.#probeLater(out);
   }
 
-  #refuse(error: StorageError, out: Outbox): void {
+  #refuse({ error, disk_full }: { error: string; disk_full: boolean }, out: Outbox): void {
     this.#readOnly = true;
     this.#refusals += 1;
-    const status = error.disk_full ? 507 : 503;
-    out.send(GATEWAY, { kind: "ReadOnly", on: true, status, error: error.message, since: this.#nowUs() } satisfies ReadOnly);
-    const refused = { kind: "Rejected", refusals: this.#refusals, error: error.message, disk_full: error.disk_full } as const;
-    out.send(COMMITS, refused satisfies BatchOutcome);
+    const status = disk_full ? 507 : 503;
+    out.send(GATEWAY, { kind: "ReadOnly", on: true, status, error, since: this.#nowUs() } satisfies ReadOnly);
+    const standing = { number: this.#store.number, refusals: this.#refusals };
+    out.send(COMMITS, { kind: "Rejected", ...standing, error, disk_full } satisfies BatchOutcome);
+  }
+
+  #probeLater(out: Outbox): void {
     out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
   }
 
   #probe(out: Outbox): void {
     // A probe also succeeds in a deleted file, so check the files first.
     const problem = this.#files?.problem() ?? null;
-    if (problem !== null || !this.#writer.probe()) return out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
+    if (problem !== null || !this.#store.probe()) return this.#probeLater(out);
     this.#readOnly = false;
     this.#files?.clear();
     out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
@@ -206,7 +283,8 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   }
 
   #reportGeneration({ generation, source }: ReportGeneration, out: Outbox): void {
-    const standing = { last_seq: this.#writer.latestSeq, refusals: this.#refusals, read_only: this.#readOnly };
+    const { number, latestSeq: last_seq } = this.#store;
+    const standing = { number, last_seq, refusals: this.#refusals, read_only: this.#readOnly };
     out.send(COMMITS, { kind: "WriterStarted", source, generation, ...standing } satisfies WriterStarted);
   }
 }

@@ -15,11 +15,13 @@ import { type Database, openDriver } from "../sqlite/driver.ts";
 import { BUSY_WAIT_MS } from "../sqlite/pragmas.ts";
 import { Statements } from "../sqlite/statements.ts";
 import { StorageError, toStorageError } from "../sqlite/storage-error.ts";
-import { readCounters } from "../write/counters.ts";
+import { type CounterValues, readCounters } from "../write/counters.ts";
 import { clearProblem } from "./store-files.ts";
 
 /** Readable by its owner alone. */
 const FILE_MODE = 0o600;
+/** The version from which a store records its owner. */
+const OWNER_VERSION = 15;
 /** Files that SQLite keeps beside a store. */
 const SIDE_FILES = ["-wal", "-shm"] as const;
 
@@ -108,20 +110,23 @@ export function replaceStore(path: string, copy: string, aside: string): boolean
 
 /**
  * Raises the counters of the copy to those of the old store: engines and clients that still refer to runs missing in the copy
- * then never reach a different run under the same id, and no stream number is reused.
+ * then never reach a different run under the same id, and no stream number is reused. The epoch of the owner is raised too.
  */
 function carryCounters(path: string, copy: string): boolean {
   try {
     const old = openDriver(path, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
-    let given: ReturnType<typeof readCounters>;
+    let given: CounterValues;
+    let epoch: number;
     try {
       // Fold the WAL into the file, so that the old store is a single file too.
       old.pragma("wal_checkpoint(TRUNCATE)");
       given = readCounters(new Statements(old));
+      // A store of an earlier version has no owner yet.
+      epoch = databaseVersion(old) < OWNER_VERSION ? 0 : (old.prepareRaw<[number]>("SELECT epoch FROM members").get()?.[0] ?? 0);
     } finally {
       old.close();
     }
-    raiseCounters(copy, given);
+    raiseCounters(copy, given, epoch);
     return true;
   } catch (error) {
     if (["corrupt", "io", "operation"].includes(toStorageError(error).fault)) return false;
@@ -129,7 +134,7 @@ function carryCounters(path: string, copy: string): boolean {
   }
 }
 
-function raiseCounters(copy: string, given: ReturnType<typeof readCounters>): void {
+function raiseCounters(copy: string, given: CounterValues, epoch: number): void {
   const database = openDriver(copy, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
   try {
     const statements = new Statements(database);
@@ -139,6 +144,7 @@ function raiseCounters(copy: string, given: ReturnType<typeof readCounters>): vo
     database.exec("BEGIN");
     noteEventGap(statements, given.events);
     for (const name of COUNTED) raise.run(name, given[name]);
+    if (databaseVersion(database) >= OWNER_VERSION) statements.raw("UPDATE members SET epoch = max(epoch, ?)").run(epoch);
     database.exec("COMMIT");
   } finally {
     database.close();

@@ -60,8 +60,6 @@ export interface LoadedStore {
   newest_event_us: number | null;
   /** The next id to assign, by table; for "stream" the next stream number. */
   next_ids: Record<Counted, number>;
-  /** Number of the last committed batch of each source. */
-  commits: { source: number; number: number }[];
 }
 
 export function loadStore(database: Database): LoadedStore {
@@ -93,10 +91,6 @@ function readAll(statements: Statements): LoadedStore {
     clock: records(statements, "put_clock", "clock", "")[0] ?? null,
     newest_event_us: readNewestEventUs(statements),
     next_ids,
-    commits: statements
-      .raw<[number, number]>("SELECT source, max(number) FROM commits GROUP BY source ORDER BY source")
-      .all()
-      .map(([source, number]) => ({ source, number })),
   };
 }
 

@@ -13,6 +13,7 @@ import * as fires from "./0011-fires.ts";
 import * as openWaits from "./0012-open-waits.ts";
 import * as marks from "./0013-marks.ts";
 import * as traceparent from "./0014-traceparent.ts";
+import * as members from "./0015-members.ts";
 
 export interface Migration {
   name: string;
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   openWaits,
   marks,
   traceparent,
+  members,
 ];

@@ -16,6 +16,8 @@ export type StorageFault =
   | "foreign"
   /** The SQLite library is older than the required version. */
   | "library"
+  /** Another process has opened the store for writing. */
+  | "fenced"
   /** An operation that must not fail did. */
   | "operation"
   /** A query took longer than its time limit. */

@@ -19,9 +19,7 @@ export interface Decision {
 /** Decisions sent to the writer. Lines of `logs` are arrays [task_run_id|null, level, logger, timestamp, message]. */
 export interface Batch extends Decision {
   kind: "Batch";
-  /** The start of the core thread that numbers these batches. */
-  source: number;
-  /** 1, 2, 3 ... within the source. */
+  /** The number of its commit: the next one of the store. A batch without changes is not committed and leaves it to the next. */
   number: number;
   /** The start of the writers that this batch was sent to; later writers drop the batch, because it is resent to them. */
   generation: number;
@@ -40,7 +38,8 @@ export interface Batch extends Decision {
 export type BatchOutcome =
   /** `took_us`: duration of the transaction; null for a batch without changes. */
   | { kind: "Acknowledged"; number: number; first_event_id: number; last_seq: number; took_us: number | null }
-  | { kind: "Rejected"; refusals: number; error: string; disk_full: boolean };
+  /** `number`: of the newest commit. */
+  | { kind: "Rejected"; number: number; refusals: number; error: string; disk_full: boolean };
 
 /**
  * Bit of a log level in a level mask: 10 debug, 20 info, 30 warning, 40 error, 50 critical; other levels count as the next

@@ -8,6 +8,7 @@
  * (any write that is rolled back).
  */
 import { eventAnswers, type Primitive } from "#protocol/wire/feed";
+import type { CommitRequest, CommitResult, Owner } from "../port.ts";
 import { COUNT_KIND, stateCode } from "../schema/codes.ts";
 import { keptEvent } from "../schema/kept-answer.ts";
 import type { LogBlocks } from "../schema/log-blocks.ts";
@@ -16,11 +17,11 @@ import type { Database } from "../sqlite/driver.ts";
 import { Statements } from "../sqlite/statements.ts";
 import { StorageError, toStorageError } from "../sqlite/storage-error.ts";
 import type { Batch } from "./batch.ts";
-import { CommitRecord, type CommitResult } from "./commit-record.ts";
 import { Counters } from "./counters.ts";
 import { deleteFlow, deleteRun } from "./delete-rows.ts";
 import { EndedCounts } from "./ended-counts.ts";
 import { EventWriter } from "./event-writer.ts";
+import { MemberRow } from "./member-row.ts";
 import { COLUMNS, OPERATION_NAMES, type OperationName, type RowOf } from "./ops.ts";
 import { ROW_OPERATIONS, type RowOperation, type RowOperationName } from "./row-operations.ts";
 import { RowStatements } from "./row-statements.ts";
@@ -29,20 +30,14 @@ import { RunWriter } from "./run-writer.ts";
 import { Stretches } from "./stretches.ts";
 import { trimHistory } from "./trim-history.ts";
 
-export type { CommitResult } from "./commit-record.ts";
-
-/** A batch, with the log blocks that the log writer built from its log lines. */
-export interface CommitRequest {
-  batch: Batch;
-  logs: LogBlocks;
-}
-
 export interface WriterOptions {
   /**
    * Where stream numbers continue: when the process starts, at a block above all earlier blocks, so that any number from
    * before the start is recognised as old; when only the writer restarts, at the next number.
    */
   stream: "new_block" | "continue";
+  /** The owner that the writer continues, when only the writer restarts. */
+  former?: Owner | null;
   /** The wall clock, for the time of a commit in the marks of runs. */
   nowUs(): number;
 }
@@ -77,7 +72,7 @@ export class Writer {
   readonly #stretches: Stretches;
   readonly #runs: RunWriter;
   readonly #events: EventWriter;
-  readonly #commits: CommitRecord;
+  readonly #member: MemberRow;
   readonly #ended: EndedCounts;
   readonly #counts = new Map<string, CountDelta>();
   readonly #deletedFlows = new Set<number>();
@@ -85,13 +80,13 @@ export class Writer {
   constructor(database: Database, options: WriterOptions) {
     this.#database = database;
     this.#statements = new Statements(database);
+    this.#member = new MemberRow(this.#statements, options.former ?? null);
     this.#rows = new RowStatements(database);
     this.#counters = new Counters(this.#statements);
     this.#names = new Names(this.#statements);
     this.#stretches = new Stretches(this.#statements);
     this.#runs = new RunWriter(this.#statements, this.#rows, this.#counters, this.#names, this.#stretches, options.nowUs);
     this.#events = new EventWriter(this.#statements, this.#counters, this.#names, this.#stretches);
-    this.#commits = new CommitRecord(this.#statements);
     this.#ended = new EndedCounts(this.#statements);
     if (options.stream === "new_block") this.#startStreamBlock();
   }
@@ -101,9 +96,18 @@ export class Writer {
     return this.#counters.get("logs") + 1;
   }
 
-  /** Commands decided by the newest commits, whose answers may not have been sent. */
+  get owner(): Owner {
+    return this.#member.owner;
+  }
+
+  /** Number of the newest commit. */
+  get number(): number {
+    return this.#member.number;
+  }
+
+  /** Commands decided by the newest commit, whose answers may not have been sent. */
   get decidedCommands(): number[] {
-    return this.#commits.commands();
+    return this.#member.commands();
   }
 
   /** The highest stream number assigned. */
@@ -115,7 +119,7 @@ export class Writer {
   commit(request: CommitRequest): CommitResult {
     try {
       // A batch that is already committed is answered without a commit, even while the store rejects writes.
-      const repeated = this.#commits.find(request.batch.source, request.batch.number);
+      const repeated = this.#member.find(request.batch.number);
       if (repeated !== null) return repeated;
       this.#database.exec("BEGIN IMMEDIATE");
       const result = this.#apply(request);
@@ -151,7 +155,7 @@ export class Writer {
     const start = (Math.floor(this.#counters.get("stream") / STREAM_BLOCK) + 1) * STREAM_BLOCK;
     this.#counters.raise("stream", start);
     try {
-      this.#commits.forgetAll();
+      this.#member.forgetCommands();
       this.#counters.write();
       this.#counters.committed();
     } catch (error) {
@@ -169,7 +173,7 @@ export class Writer {
       this.#ended.rolledBack();
     }
     this.#deletedFlows.clear();
-    for (const part of [this.#counters, this.#names, this.#commits]) {
+    for (const part of [this.#counters, this.#names, this.#member]) {
       if (committed) part.committed();
       else part.rolledBack();
     }
@@ -178,6 +182,9 @@ export class Writer {
   #apply({ batch, logs }: CommitRequest): CommitResult {
     const first_event_id = this.#counters.get("events") + 1;
     const first_seq = this.#counters.take("stream", batch.stream.length / 2);
+    const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
+    // First, so that a commit of a former owner does nothing.
+    this.#member.write(result, commandsOf(batch));
     this.#applyLogs(logs);
     this.#events.received(batch.received_us ?? null);
     this.#applyOps(batch.ops);
@@ -185,8 +192,6 @@ export class Writer {
     this.#flushCounts();
     this.#ended.flush();
     this.#counters.write();
-    const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
-    this.#commits.write(batch.source, result, commandsOf(batch));
     return result;
   }
 

@@ -2,9 +2,10 @@
 import t, { type Test } from "tap";
 import { isTerminal, STATE_TYPES, type StateType } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
+import type { CommitRequest } from "#storage/port";
 import { putOperation } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
-import { type CommitRequest, Writer } from "#storage/write/writer";
+import { Writer } from "#storage/write/writer";
 import { CommitMessages, WRITER_SETTINGS } from "../load/postgres/commit-messages.ts";
 import { Connection } from "../load/postgres/connection.ts";
 import { BatchFolder } from "../load/postgres/fold-batch.ts";
@@ -145,7 +146,6 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
         const folder = new BatchFolder(await loadMarks(connection, MEMBER), nowUs);
         const values = ops.with(-1, event_id);
         const batch = {
-          source: 1,
           generation: 1,
           refusals: 0,
           epoch: null,
@@ -180,7 +180,7 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
     const commits = new CommitMessages();
     const ops: Primitive[] = [];
     putOperation(ops, "put_cursor", { name: "c", event_id: 1 });
-    const batch = { source: 1, generation: 1, refusals: 0, epoch: null, number: 1, logs: [], replies: [], stream: [] };
+    const batch = { generation: 1, refusals: 0, epoch: null, number: 1, logs: [], replies: [], stream: [] };
     const folded = folder.fold({ batch: { kind: "Batch", ...batch, ops }, logs: { blocks: [], appended: [], nextLogId: 1 } });
     await t.rejects(connection.commit(commits, { member: MEMBER, epoch, number: 7 }, folded), { code: "22012" });
     await connection.commit(commits, { member: MEMBER, epoch, number: 1 }, folded);
@@ -194,7 +194,7 @@ t.test("commits of PostgreSQL", { skip }, async (t) => {
     const folder = new BatchFolder({ ...marks, living: new Map([[9, 1]]) }, nowUs);
     const ops: Primitive[] = [];
     putOperation(ops, "update_run", { id: 9, ...stateRow("Running") });
-    const batch = { source: 1, generation: 1, refusals: 0, epoch: null, number: 1, logs: [], replies: [], stream: [] };
+    const batch = { generation: 1, refusals: 0, epoch: null, number: 1, logs: [], replies: [], stream: [] };
     const folded = folder.fold({ batch: { kind: "Batch", ...batch, ops }, logs: { blocks: [], appended: [], nextLogId: 1 } });
     await t.rejects(connection.commit(new CommitMessages(), { member: MEMBER, epoch, number: 1 }, folded), { code: "22012" });
     t.strictSame(await connection.rows("SELECT number FROM members"), [[0]]);

@@ -43,7 +43,7 @@ function fillLogs(path: string, runs: number): void {
       });
       entries.push(run, 1, lines.length, levelBit(20), JSON.stringify(lines));
     }
-    const place = { source: 2, number, generation: 0, refusals: 0, epoch: null };
+    const place = { number, generation: 0, refusals: 0, epoch: null };
     writer.commit({ batch: { kind: "Batch", ...place, ...emptyDecision() }, logs: buildLogBlocks(entries, writer.nextLogId) });
   }
   database.pragma("wal_checkpoint(TRUNCATE)");

@@ -16,9 +16,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { deserialize } from "node:v8";
+import type { CommitRequest } from "#storage/port";
 import { COLUMNS, OPERATION_NAMES } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
-import { type CommitRequest, Writer } from "#storage/write/writer";
+import { Writer } from "#storage/write/writer";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/postgres-server.ts";
 import { dumpPostgres, dumpSqlite, type StoreDump } from "../support/store-dump.ts";
 import { CommitMessages, WRITER_SETTINGS } from "./postgres/commit-messages.ts";
@@ -83,7 +84,7 @@ function merged(requests: readonly CommitRequest[], count: number): CommitReques
       blocks: group.flatMap(({ logs: { blocks } }) => blocks),
       appended: group.flatMap(({ logs: { appended } }) => appended),
     };
-    joined.push({ batch: { ...first.batch, ...lists, source: 1, number: joined.length + 1 }, logs });
+    joined.push({ batch: { ...first.batch, ...lists, number: joined.length + 1 }, logs });
   }
   return joined;
 }

@@ -9,7 +9,8 @@
  */
 import { appendFileSync } from "node:fs";
 import { serialize } from "node:v8";
-import { type CommitRequest, Writer } from "#storage/write/writer";
+import type { CommitRequest } from "#storage/port";
+import { Writer } from "#storage/write/writer";
 
 const { RECORD_BATCHES: file } = process.env;
 if (file === undefined) throw new Error("RECORD_BATCHES names the file of the recording");

@@ -52,7 +52,7 @@ export function seedStore(home: string, runs: number, seed: number): SeededStore
   let number = 0;
   const commit = (ops: Primitive[]) => {
     number += 1;
-    const place = { source: 1, number, generation: 0, refusals: 0, epoch: null };
+    const place = { number, generation: 0, refusals: 0, epoch: null };
     writer.commit({ batch: { kind: "Batch", ...place, ...emptyDecision(), ops }, logs: buildLogBlocks([], writer.nextLogId) });
   };
   commit(flowOperations(random, newestUs - SPAN_US));

@@ -12,13 +12,14 @@ import { RUN_SORTS } from "#protocol/records/run";
 import type { StateType } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
 import { loadStore } from "#storage/load/load";
+import type { CommitRequest } from "#storage/port";
 import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
 import { openReadHandle } from "#storage/read/read-handle";
 import { buildLogBlocks } from "#storage/schema/log-blocks";
 import { Statements } from "#storage/sqlite/statements";
 import { putOperation, type RunStateRow } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
-import { type CommitRequest, Writer } from "#storage/write/writer";
+import { Writer } from "#storage/write/writer";
 import { eventRow, flowRow, runRow, stateRow, taskRow } from "../support/storage-rows.ts";
 
 const { values: options } = parseArgs({
@@ -126,7 +127,7 @@ function requestOf(writer: Writer, number: number, first: number, stage: number)
   const logs: Primitive[] = [];
   for (let id = first; id < first + PER_COMMIT; id++) writeStage(ops, logs, id, stage);
   return {
-    batch: { kind: "Batch", source: 1, number, generation: 1, refusals: 0, epoch: null, ops, logs, replies: [], stream: [] },
+    batch: { kind: "Batch", number, generation: 1, refusals: 0, epoch: null, ops, logs, replies: [], stream: [] },
     logs: buildLogBlocks(logs, writer.nextLogId),
   };
 }
@@ -141,7 +142,7 @@ function fill(path: string): void {
   for (let id = 1; id <= FLOWS; id++)
     putOperation(ops, "insert_flow", flowRow(id, { external_id: uuid(id, 9), project: `p${id % 4}`, name: `flow-${id}` }));
   let number = 1;
-  const place = { source: 1, number, generation: 1, refusals: 0, epoch: null } as const;
+  const place = { number, generation: 1, refusals: 0, epoch: null } as const;
   const batch = { kind: "Batch", ...place, ops, logs: [], replies: [], stream: [] } as const;
   writer.commit({ batch: { ...batch, logs: [], replies: [], stream: [] }, logs: buildLogBlocks([], 1) });
   let applyUs = 0;

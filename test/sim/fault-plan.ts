@@ -29,6 +29,12 @@ export const FAULTS = [
   "process restarts",
   /** Commits fail for a while, or a check of the files does. */
   "store refuses",
+  /** The writers do not learn the outcome of a commit, or learn it late. */
+  "commit is unknown, and stored",
+  "commit is unknown, and not stored",
+  "commit takes a while",
+  /** Another process opens the store for writing. This one only reads, until it is started again. */
+  "another process takes the store over",
   /** A link delivers nothing for a while. */
   "link stalls",
   "client leaves",
@@ -50,6 +56,15 @@ export const FAULTS = [
 ] as const;
 
 export type Fault = (typeof FAULTS)[number];
+
+const COMMIT_FAULTS = ["commit is unknown, and stored", "commit is unknown, and not stored", "commit takes a while"] as const;
+
+/** A fault of the next commit. */
+export type CommitFault = (typeof COMMIT_FAULTS)[number];
+
+export function isCommitFault(fault: Fault): fault is CommitFault {
+  return (COMMIT_FAULTS as readonly Fault[]).includes(fault);
+}
 
 /** Faults that happen at an actor's or engine's next opportunity; other faults happen at once. */
 const OFTEN: ReadonlySet<Fault> = new Set<Fault>([

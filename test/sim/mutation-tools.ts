@@ -3,6 +3,7 @@ import type { LiveState } from "#actors/core/state/live-state";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import type { GenerationRequest } from "#actors/store-writer/commit-client";
 import type { Primitive } from "#protocol/wire/feed";
+import type { CommitOutcome, CommitRequest } from "#storage/port";
 import type { Batch } from "#storage/write/batch";
 import { COLUMNS, OPERATION_NAMES, type OperationName } from "#storage/write/ops";
 import type { SimulatedServer } from "./simulated-server.ts";
@@ -13,6 +14,10 @@ export interface Mutation {
   install?(): () => void;
   /** Inspects a message from the core to the writer; false: the message is dropped. */
   sends?(message: Batch | GenerationRequest, server: SimulatedServer): boolean;
+  /** Changes the outcome that the writers are given. */
+  outcome?(outcome: CommitOutcome, request: CommitRequest): CommitOutcome;
+  /** Changes the commit that is made after an unknown outcome. */
+  commitsAgain?(request: CommitRequest): CommitRequest;
 }
 
 export type Method = (...values: never[]) => unknown;

@@ -18,7 +18,8 @@ import { Scheduler } from "#actors/scheduler/scheduler";
 import type { GenerationRequest } from "#actors/store-writer/commit-client";
 import type { Batch } from "#storage/write/batch";
 import { emptyDecision } from "#storage/write/batch";
-import { CommitRecord } from "#storage/write/commit-record";
+import { MemberRow } from "#storage/write/member-row";
+import { COMMIT_MUTATIONS } from "./commit-mutations.ts";
 import { DURABLE_MUTATIONS } from "./durable-mutations.ts";
 import { EXCHANGE_MUTATIONS } from "./exchange-mutations.ts";
 import {
@@ -35,13 +36,13 @@ function withoutLease({ lease: _lease, ...body }: Record<string, unknown>): Reco
   return body;
 }
 
-/** Newest batch of each source that was sent once. */
+/** Sends no batch twice. */
 function sendOnce(): (message: Batch | GenerationRequest) => boolean {
-  const newest = new Map<number, number>();
+  const sent = new WeakSet<object>();
   return (message) => {
     if (message.kind !== "Batch") return true;
-    if (message.number <= (newest.get(message.source) ?? 0)) return false;
-    newest.set(message.source, message.number);
+    if (sent.has(message)) return false;
+    sent.add(message);
     return true;
   };
 }
@@ -156,12 +157,8 @@ export const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    name: "numbers of batches are not looked at",
-    install: () => replace(CommitRecord.prototype as unknown as Record<"find", Method>, "find", () => () => null),
-  },
-  {
     name: "writers that start again do not say what was decided",
-    install: () => replace(CommitRecord.prototype as unknown as Record<"commands", Method>, "commands", () => () => []),
+    install: () => replace(MemberRow.prototype as unknown as Record<"commands", Method>, "commands", () => () => []),
   },
   {
     name: "runs of the look-ahead do not wait for their time",
@@ -238,6 +235,7 @@ export const MUTATIONS: readonly Mutation[] = [
         } as Method;
       }),
   },
+  ...COMMIT_MUTATIONS,
   ...EXCHANGE_MUTATIONS,
   ...DURABLE_MUTATIONS,
 ];

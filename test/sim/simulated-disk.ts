@@ -27,6 +27,16 @@ export class SimulatedDisk {
     if (this.database.inTransaction) this.database.exec("ROLLBACK");
   }
 
+  /** The epoch of the process that owns the store. */
+  get epoch(): number {
+    return this.database.prepareRaw<[number]>("SELECT epoch FROM members").get()?.[0] ?? 0;
+  }
+
+  /** Another process opens the store for writing, and ends without a commit. */
+  takeOver(): void {
+    this.database.exec("UPDATE members SET epoch = epoch + 1");
+  }
+
   close(): void {
     this.database.close();
   }

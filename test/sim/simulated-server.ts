@@ -38,13 +38,14 @@ import { runQuery } from "#storage/queries/named";
 import { IN_MEMORY, openReadHandle } from "#storage/read/read-handle";
 import { Statements } from "#storage/sqlite/statements";
 import type { Batch } from "#storage/write/batch";
-import type { CommitRequest, CommitResult } from "#storage/write/writer";
-import { Writer, type WriterOptions } from "#storage/write/writer";
+import type { WriterOptions } from "#storage/write/writer";
 import type { Fault } from "./fault-plan.ts";
 import { LinkQueue } from "./link-queue.ts";
 import type { ModelOutside } from "./model-outside.ts";
+import type { Mutation } from "./mutation-tools.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
+import { SimulatedStore, type StoreSurroundings } from "./simulated-store.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
@@ -68,7 +69,9 @@ export interface Surroundings {
   readingFails(): boolean;
   settings(): DispatchSettings;
   isAlive(pid: number): boolean;
-  committed(request: CommitRequest, result: CommitResult): void;
+  committed: StoreSurroundings["committed"];
+  takeCommitFault: StoreSurroundings["takeFault"];
+  mutation: Mutation | null;
   /** The tree gave up, or did not start: the process ends. */
   gaveUp(error: Error): void;
   restarted(names: readonly string[], error: Error): void;
@@ -103,6 +106,7 @@ export class SimulatedServer implements Control {
   /** Called when a thread ends while one of its actors starts. */
   readonly #startsCut = new Map<ThreadName, Set<(error: Error) => void>>();
   readonly #armed = new Map<string, Fault>();
+  #store: SimulatedStore | null = null;
   #dead = false;
   /** Pending promises of the supervisor: while there are any, the scheduler lets them run. */
   pending = 0;
@@ -181,8 +185,14 @@ export class SimulatedServer implements Control {
 
   /** True when nothing is in flight between the actors and no fault is pending: every decision is committed. */
   get isSettled(): boolean {
+    if (this.#store?.isCommitOpen === true || this.isFenced) return false;
     if (this.pending > 0 || this.#armed.has(LOG_WRITER) || this.#armed.has(STORE_WRITER)) return false;
     return this.choices().length === 0 && [...this.#links.values()].every((link) => link.waiting === 0);
+  }
+
+  /** True while another process owns the store. */
+  get isFenced(): boolean {
+    return this.#store !== null && this.#store.owner.epoch !== this.#around.disk.epoch;
   }
 
   /** Makes the actor throw in its next step that suits this fault. */
@@ -309,7 +319,7 @@ export class SimulatedServer implements Control {
       case "core":
         return this.#coreSpecs(host, starts);
       case "writer":
-        return writerThread({ threadStarts: starts, open: (stream, nowUs) => this.#openStore({ stream, nowUs }) });
+        return writerThread(host, { threadStarts: starts, open: (options) => this.#openStore(options) });
       case "gateway":
         return [this.#around.gateway];
       case "main":
@@ -362,7 +372,17 @@ export class SimulatedServer implements Control {
     const { disk } = this.#around;
     const problem = (): string | null => (disk.refusal === "taken" ? "simulated: the files were taken" : null);
     const files = { problem, note: () => undefined, clear: () => undefined };
-    return { writer: new ObservedWriter(this.#around, options), files, close: () => undefined };
+    this.#store = new SimulatedStore(
+      {
+        disk,
+        mutation: this.#around.mutation,
+        after: (then) => void this.#around.time.after(this.#around.random.delayUs(500_000), then),
+        takeFault: () => this.#around.takeCommitFault(),
+        committed: this.#around.committed,
+      },
+      options,
+    );
+    return { store: this.#store, files };
   }
 
   /** An armed fault makes the actor throw before or after its step, according to the fault or by chance. */
@@ -414,22 +434,6 @@ function idle(name: string): ActorSpec {
 function isNoCommit(message: unknown): boolean {
   const { kind } = message as { kind?: string };
   return kind === "Probe" || kind === "Look" || kind === "ReportGeneration" || kind === "FeedRead";
-}
-
-/** The real writer, with a callback for each durable commit. */
-class ObservedWriter extends Writer {
-  readonly #around: Surroundings;
-
-  constructor(around: Surroundings, options: WriterOptions) {
-    super(around.disk.handle, options);
-    this.#around = around;
-  }
-
-  override commit(request: CommitRequest): CommitResult {
-    const result = super.commit(request);
-    this.#around.committed(request, result);
-    return result;
-  }
 }
 
 /** The faults that make an actor throw, with that actor. */

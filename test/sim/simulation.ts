@@ -9,9 +9,9 @@ import type { DeliveryRequest } from "#actors/rule-engine/rule-messages";
 import { isTerminal } from "#protocol/records/state";
 import type { Committed, FeedMessage } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
+import type { CommitRequest, CommitResult, Owner } from "#storage/port";
 import { runQuery } from "#storage/queries/named";
 import { Statements } from "#storage/sqlite/statements";
-import type { CommitRequest, CommitResult } from "#storage/write/writer";
 import { BackfillChecker } from "./checkers/backfills.ts";
 import { CapacityChecker } from "./checkers/capacity.ts";
 import { type Answer, type Checker, readOperations } from "./checkers/checker.ts";
@@ -38,7 +38,7 @@ import { VisibilityChecker } from "./checkers/visibility.ts";
 import { Coverage, type CoverageCounts, type DurableFeature } from "./coverage.ts";
 import type { CoursePorts } from "./durable-course.ts";
 import type { EngineProcess, EngineTraits } from "./engine-process.ts";
-import { type Fault, type PlannedFault, planFaults } from "./fault-plan.ts";
+import { type Fault, isCommitFault, type PlannedFault, planFaults } from "./fault-plan.ts";
 import { LateRequests } from "./late-requests.ts";
 import { ModelEngine } from "./model-engine.ts";
 import { ModelGateway, type Outcome, type Pending, type Request } from "./model-gateway.ts";
@@ -55,6 +55,7 @@ import { Random } from "./random.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import { type Choice, SimulatedServer, type Surroundings, THROWING } from "./simulated-server.ts";
 import { SimulatedTime } from "./simulated-time.ts";
+import { StoreFaults } from "./store-faults.ts";
 import { Trace, Violation } from "./trace.ts";
 
 const HOST = "here";
@@ -135,6 +136,7 @@ class Simulation {
   readonly #random: Random;
   readonly #time = new SimulatedTime();
   readonly #disk = new SimulatedDisk();
+  readonly #storeFaults: StoreFaults;
   readonly #history = new History();
   readonly #requests = new Map<number, Request>();
   readonly #capacity: CapacityChecker;
@@ -160,7 +162,6 @@ class Simulation {
   /** Pending failures of reader requests. */
   #failingReads = 0;
   #planned: PlannedFault[];
-  readonly #committedBatches = new Set<string>();
   readonly #spawns: boolean;
   /** Share of the engines that exchange. */
   readonly #exchanging: number;
@@ -197,6 +198,14 @@ class Simulation {
     this.#options = options;
     this.#random = new Random(options.seed);
     this.trace = new Trace(() => this.#time.monotonicUs(), options.echo);
+    const places = { disk: this.#disk, time: this.#time, random: this.#random, trace: this.trace, coverage: this.coverage };
+    this.#storeFaults = new StoreFaults({
+      ...places,
+      isFenced: () => this.#server.isFenced,
+      restart: () => {
+        this.#restart = true;
+      },
+    });
     this.#crashRetriesDefault = this.#random.pick([0, 1, 2]);
     this.#isPidKept = this.#random.chance(0.3);
     this.#capacity = new CapacityChecker(TOTALS, this.#requests);
@@ -324,7 +333,7 @@ class Simulation {
     else this.#take(choices);
     if (this.#server.pending > 0) await new Promise((resolve) => setImmediate(resolve));
     if (this.#violation !== null) throw this.#violation;
-    if (this.#restart) this.#restartProcess("its tree gave up");
+    if (this.#restart) this.#restartProcess("its tree gave up, or another process owned the store");
   }
 
   #take(choices: readonly Choice[]): void {
@@ -409,7 +418,9 @@ class Simulation {
       },
       settings: () => this.#settings(),
       isAlive: (pid) => this.#processes.isAlive(pid),
-      committed: (request, result) => this.#watch(() => this.#committed(request, result)),
+      committed: (request, result, owner) => this.#watch(() => this.#committed(request, result, owner)),
+      takeCommitFault: () => this.#storeFaults.takeCommitFault(),
+      mutation: this.#options.mutation,
       gaveUp: (error) => {
         if (this.#calm && !isLateFault(error))
           this.#violation ??= new Violation("the tree holds", `it gave up without a fault: ${error.message}`);
@@ -568,10 +579,9 @@ class Simulation {
     }
   }
 
-  #committed({ batch }: CommitRequest, result: CommitResult): void {
-    const identity = `${batch.source}:${batch.number}`;
-    if (this.#committedBatches.has(identity)) return;
-    this.#committedBatches.add(identity);
+  #committed(request: CommitRequest, result: CommitResult, owner: Owner): void {
+    const { batch } = request;
+    this.#storeFaults.check(request, owner);
     this.#sinceLook += 1;
     const commit = { batch, result, operations: readOperations(batch.ops) };
     for (const checker of this.#checkers) checker.commit?.(commit, this.#history);
@@ -610,7 +620,7 @@ class Simulation {
   /** False when there is currently no opportunity. */
   #commitFault(fault: Fault): boolean {
     const done = this.#tryFault(fault);
-    if (done && THROWING[fault] === undefined && fault !== "reading fails") {
+    if (done && THROWING[fault] === undefined && fault !== "reading fails" && !isCommitFault(fault)) {
       this.trace.add(`fault: ${fault}`);
       this.coverage.fault(fault);
     }
@@ -624,6 +634,8 @@ class Simulation {
       this.#server.arm(actor, fault);
       return true;
     }
+    const done = this.#storeFaults.commit(fault);
+    if (done !== null) return done;
     switch (fault) {
       case "core thread ends":
         return this.#server.endThread("core");
@@ -634,8 +646,6 @@ class Simulation {
       case "process restarts":
         this.#restartProcess("fault");
         return true;
-      case "store refuses":
-        return this.#refuseCommits();
       case "reading fails":
         this.#failingReads += 1;
         return true;
@@ -707,15 +717,6 @@ class Simulation {
     return row === undefined ? fire > this.#time.nowUs() : !row.active && fire > row.consumedUntil;
   }
 
-  #refuseCommits(): boolean {
-    if (this.#disk.refusal !== null) return false;
-    this.#disk.refusal = this.#random.pick(["full", "io", "busy", "taken"]);
-    this.#time.after(this.#random.between(100_000, 4_000_000), () => {
-      this.#disk.refusal = null;
-    });
-    return true;
-  }
-
   #restartProcess(why: string): void {
     this.#restart = false;
     this.trace.add(`process restarts: ${why}`);
@@ -736,7 +737,7 @@ class Simulation {
     this.trace.add("faults stop");
     // Actors that were to throw but had no opportunity.
     this.#server.calm();
-    this.#disk.refusal = null;
+    this.#storeFaults.calm();
     this.#failingReads = 0;
     this.#poison = 0;
     this.#calm = true;
@@ -787,7 +788,7 @@ function requestOf({ kind, target, target_name, body, waitUs, local, idempotency
 
 /** A busy supervisor may report a fault only after the faults have stopped, and so may a refusing store. */
 function isLateFault({ message }: Error): boolean {
-  return /simulated|^thread \w+ ended$|^the store takes writes again$/.test(message);
+  return /simulated|taken over the store|^thread \w+ ended$|^the store takes writes again$/.test(message);
 }
 
 function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {

@@ -2,6 +2,7 @@
 
 import { isTerminal, type StateType } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
+import type { CommitRequest } from "#storage/port";
 import { IN_MEMORY } from "#storage/read/read-handle";
 import { buildLogBlocks } from "#storage/schema/log-blocks";
 import type { Database } from "#storage/sqlite/driver";
@@ -9,7 +10,7 @@ import { Statements } from "#storage/sqlite/statements";
 import { type Batch, emptyDecision } from "#storage/write/batch";
 import { putOperation, type RowOf, type RunStateRow } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
-import { type CommitRequest, Writer } from "#storage/write/writer";
+import { Writer } from "#storage/write/writer";
 
 export interface Store {
   database: Database;
@@ -26,9 +27,9 @@ export function openStore(path = IN_MEMORY, nowUs = () => 0): Store {
   };
 }
 
-/** A request for one batch of source 1; `logs` become blocks with the writer's next ids. */
+/** A request for one batch; `logs` become blocks with the writer's next ids. */
 export function request(writer: Writer, number: number, parts: Partial<Batch>): CommitRequest {
-  const place = { source: 1, number, generation: 1, refusals: 0, epoch: null };
+  const place = { number, generation: 1, refusals: 0, epoch: null };
   const batch: Batch = { kind: "Batch", ...place, ...emptyDecision(), ...parts };
   return { batch, logs: buildLogBlocks(batch.logs, writer.nextLogId) };
 }

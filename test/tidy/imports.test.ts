@@ -21,15 +21,9 @@ const DIRECTIONS: readonly Direction[] = [
   { from: "storage/", allows: ["protocol"], reason: "the store knows records, not those who decide about them" },
   {
     from: "actors/store-writer/",
-    allows: [
-      "runtime",
-      "protocol",
-      "storage/write/writer",
-      "storage/write/batch",
-      "storage/write/write-handle",
-      "storage/sqlite/storage-error",
-    ],
-    reason: "the only actor that holds the write handle",
+    allows: ["runtime", "protocol", "storage/write/batch"],
+    types: ["storage/port"],
+    reason: "it writes through the port of the store, whichever store that is",
   },
   {
     from: "actors/",
@@ -50,7 +44,7 @@ const DIRECTIONS: readonly Direction[] = [
       "storage/sqlite/statements",
       "storage/templates",
     ],
-    types: ["storage/queries"],
+    types: ["storage/queries", "storage/port"],
     reason: "decisions become row operations; the store itself is loaded once, at the start of a group",
   },
   {

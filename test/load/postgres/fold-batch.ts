@@ -5,13 +5,13 @@
  * Folding raises counters and adds to caches at once. When the commit fails, drop the folder and make one from the stored marks.
  */
 import { eventAnswers, type Primitive } from "#protocol/wire/feed";
+import type { CommitResult } from "#storage/port";
 import { COUNT_KIND, COUNTED, type Counted, STRETCH_KIND, stateCode, stretchOf } from "#storage/schema/codes";
 import { durationClass, NO_DURATION } from "#storage/schema/duration-class";
 import { keptEvent } from "#storage/schema/kept-answer";
 import type { LogBlocks } from "#storage/schema/log-blocks";
 import { StorageError } from "#storage/sqlite/storage-error";
 import type { Batch } from "#storage/write/batch";
-import type { CommitResult } from "#storage/write/commit-record";
 import type { CounterValues } from "#storage/write/counters";
 import { HOUR_US, QUARTER_US } from "#storage/write/ended-counts";
 import { COLUMNS, OPERATION_NAMES, type OperationName } from "#storage/write/ops";
@@ -308,9 +308,9 @@ function textOf(value: unknown): string | null {
 }
 
 function commitRow(batch: Batch, result: CommitResult): Primitive[] {
-  const { source, number, stream, replies } = batch;
+  const { number, stream, replies } = batch;
   const commands = eventAnswers({ stream, first_event_id: 0 }).map(([command]) => command);
   for (let index = 0; index < replies.length; index += 3) commands.push(Number(replies[index]));
   const bases = [[number, result.first_event_id, result.first_seq, ...result.logs]];
-  return [number % COMMITS_KEPT, source, number, JSON.stringify(bases), JSON.stringify(commands)];
+  return [number % COMMITS_KEPT, number, JSON.stringify(bases), JSON.stringify(commands)];
 }

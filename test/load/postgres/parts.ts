@@ -170,8 +170,8 @@ export const WRITER_PARTS = {
   ),
   commits: insert(
     "commits",
-    columns("slot int8", "source int8", "number int8", "bases text", "commands text"),
-    ` ON CONFLICT (slot) DO UPDATE SET source = excluded.source, number = excluded.number, bases = excluded.bases,
+    columns("slot int8", "number int8", "bases text", "commands text"),
+    ` ON CONFLICT (slot) DO UPDATE SET number = excluded.number, bases = excluded.bases,
       commands = excluded.commands`,
   ),
 } as const;

@@ -1,8 +1,8 @@
 /** Inputs of a checker: commits in order, the feed at the gateway, answers at clients, and the store. */
 import type { Committed, Primitive } from "#protocol/wire/feed";
+import type { CommitResult } from "#storage/port";
 import type { Batch } from "#storage/write/batch";
 import { COLUMNS, type OperationName } from "#storage/write/ops";
-import type { CommitResult } from "#storage/write/writer";
 import { operationAt, singleOperations } from "../../support/bulk-operations.ts";
 import type { Request } from "../model-gateway.ts";
 import type { History } from "./history.ts";

@@ -6,6 +6,7 @@ import { Outbox } from "#runtime/effect";
 import { Timers } from "#runtime/timers";
 import { type Batch, emptyDecision } from "#storage/write/batch";
 import { putOperation } from "#storage/write/ops";
+import { SqliteStore } from "#storage/write/sqlite-store";
 import { Writer } from "#storage/write/writer";
 import { SimulatedDisk } from "../../sim/simulated-disk.ts";
 import { SimulatedTime } from "../../sim/simulated-time.ts";
@@ -198,11 +199,10 @@ t.test("an engine whose lease ended with a pause does not set the run going agai
 t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
   const disk = new SimulatedDisk();
   const writer = new StoreWriter(
-    new Writer(disk.handle, { stream: "new_block", nowUs: () => 0 }),
-    () => 0,
-    () => undefined,
+    new SqliteStore(new Writer(disk.handle, { stream: "new_block", nowUs: () => 0 }), () => undefined),
+    { nowUs: () => 0, done: () => undefined },
   );
-  const batch: Batch = { kind: "Batch", source: 1, number: 1, generation: 1, refusals: 0, epoch: null, ...emptyDecision() };
+  const batch: Batch = { kind: "Batch", number: 1, generation: 1, refusals: 0, epoch: null, ...emptyDecision() };
   putOperation(batch.ops, "put_cursor", { name: "a", event_id: 1 });
   const request = { batch, logs: { blocks: [], appended: [], nextLogId: 1 } };
   const send = (what: typeof request): unknown[] => {

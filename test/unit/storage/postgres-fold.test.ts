@@ -20,7 +20,7 @@ function folder(living: [number, number][] = []): BatchFolder {
 }
 
 function fold(target: BatchFolder, ops: Primitive[], number = 1): FoldedBatch {
-  const place = { source: 1, number, generation: 1, refusals: 0, epoch: null };
+  const place = { number, generation: 1, refusals: 0, epoch: null };
   return target.fold({ batch: { kind: "Batch", ...place, ...emptyDecision(), ops }, logs: buildLogBlocks([], 1) });
 }
 

@@ -489,7 +489,6 @@ CREATE TABLE members (
 -- The results of the newest commits; a slot is the number modulo the commits kept.
 CREATE TABLE commits (
   slot bigint,
-  source bigint NOT NULL,
   number bigint NOT NULL,
   bases text COLLATE "C" NOT NULL,
   commands text COLLATE "C" NOT NULL,

@@ -14,17 +14,26 @@ function setup() {
   return {
     client,
     rejections,
-    /** The decision of one step: an answer to command `id`. */
+    /** The decision of one step: a change, and the answer to command `id`. */
     decide: (id: number) => {
+      turn += 1;
+      client.deliver({ decision: { ...emptyDecision(), ops: [0], replies: [id, 200, null] }, turn }, "ordinary");
+    },
+    /** A decision without a change. */
+    answer: (id: number) => {
       turn += 1;
       client.deliver({ decision: { ...emptyDecision(), replies: [id, 200, null] }, turn }, "ordinary");
     },
     /** The writers announce their start; with `source`, in answer to that client. */
-    writers: (generation: number, source: number | null = null) =>
-      client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5, refusals: 0, read_only: false }, "ordinary"),
+    writers: (generation: number, source: number | null = null, number = 0) =>
+      client.deliver(
+        { kind: "WriterStarted", source, generation, number, last_seq: 5, refusals: 0, read_only: false },
+        "ordinary",
+      ),
     acknowledge: (number: number, last_seq = 9) =>
       client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq, took_us: 3 }, "ordinary"),
-    reject: (refusals: number) => client.deliver({ kind: "Rejected", refusals, error: "disk full", disk_full: true }, "ordinary"),
+    reject: (refusals: number, number = 0) =>
+      client.deliver({ kind: "Rejected", number, refusals, error: "disk full", disk_full: true }, "ordinary"),
     /** Batches sent since the last call: number, generation, ids of the answers. */
     take: () =>
       sent.splice(0).map((message) =>
@@ -145,7 +154,10 @@ t.test("an announcement travels behind everything collected so far", async (t) =
     send: (message) => message.kind === "Batch" && sent.push(message),
     reload: () => undefined,
   });
-  client.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0, refusals: 0, read_only: false }, "ordinary");
+  client.deliver(
+    { kind: "WriterStarted", source: null, generation: 1, number: 0, last_seq: 0, refusals: 0, read_only: false },
+    "ordinary",
+  );
   client.deliver({ decision: { ...emptyDecision(), replies: [1, 200, null] }, turn: 1 }, "ordinary");
   client.announce(42);
   t.match(sent, [{ epoch: 42, replies: [1, 200, null] }]);
@@ -154,7 +166,7 @@ t.test("an announcement travels behind everything collected so far", async (t) =
 t.test(
   "a refused batch discards what follows and is told once; until writes work answers alone pass, then the group loads again",
   async (t) => {
-    const { client, decide, writers, reject, rejections, acknowledge, take } = setup();
+    const { client, decide, answer, writers, reject, rejections, acknowledge, take } = setup();
     writers(1);
     for (const id of [1, 2, 3]) {
       decide(id);
@@ -170,20 +182,19 @@ t.test(
     t.same(take(), []);
     await client.settled();
     t.ok(client.readOnly);
-    decide(5);
+    answer(5);
     const row = { ...emptyDecision(), ops: [1], replies: [6, 200, null] };
     client.deliver({ decision: row, turn: 9 }, "ordinary");
     client.flush();
     t.match(take(), [{ ids: [5] }], "a read is answered, a write is not");
-    acknowledge(2);
+    acknowledge(1);
     client.deliver({ kind: "Writable" }, "ordinary");
     t.match(rejections, [/disk full/, /takes writes again/]);
     decide(7);
     await client.settled();
     decide(8);
     client.flush();
-    client.deliver({ kind: "Acknowledged", number: 3, first_event_id: 0, last_seq: 9, took_us: 3 }, "ordinary");
-    t.match(take(), [{ ids: [8] }], "what was decided in between is not true");
+    t.match(take(), [{ number: 1, ids: [8] }], "what was decided in between is not true");
   },
 );
 
@@ -200,4 +211,40 @@ t.test("writers that start again after a refusal take writes again", async (t) =
   decide(2);
   client.flush();
   t.match(take(), [{ generation: 2, ids: [2] }]);
+});
+
+t.test("a batch without changes leaves its number to the next; a core goes on after the newest commit", async (t) => {
+  const { client, decide, answer, writers, acknowledge, take } = setup();
+  writers(1, null, 40);
+  answer(1);
+  client.flush();
+  acknowledge(41);
+  decide(2);
+  client.flush();
+  acknowledge(41);
+  decide(3);
+  client.flush();
+  t.match(take(), [
+    { number: 41, ids: [1] },
+    { number: 41, ids: [2] },
+    { number: 42, ids: [3] },
+  ]);
+});
+
+t.test("after a refusal the number of the store counts: the refused batch may have been stored before", async (t) => {
+  const { client, decide, writers, reject, take } = setup();
+  writers(1);
+  decide(1);
+  client.flush();
+  writers(2, null, 1);
+  reject(1, 1);
+  client.deliver({ kind: "Writable" }, "ordinary");
+  await client.settled();
+  decide(2);
+  client.flush();
+  t.match(take(), [
+    { number: 1, generation: 1, ids: [1] },
+    { number: 1, generation: 2, ids: [1] },
+    { number: 2, ids: [2] },
+  ]);
 });

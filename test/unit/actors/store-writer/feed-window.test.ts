@@ -6,6 +6,7 @@ import { FEED_BYTES_MAX, FEED_COMMITS_MAX } from "#protocol/limits";
 import { type Committed, type Primitive, STREAM_CODE } from "#protocol/wire/feed";
 import { Outbox } from "#runtime/effect";
 import { emptyDecision } from "#storage/write/batch";
+import { SqliteStore } from "#storage/write/sqlite-store";
 import { Writer } from "#storage/write/writer";
 import { SimulatedDisk } from "../../../sim/simulated-disk.ts";
 
@@ -80,9 +81,8 @@ t.test("a gateway that has just started is behind nothing", async (t) => {
 t.test("the writer leaves out what a slow gateway has not read, and reports the gap when it has caught up", async (t) => {
   const disk = new SimulatedDisk();
   const writer = new StoreWriter(
-    new Writer(disk.handle, { stream: "new_block", nowUs: () => 0 }),
-    () => 0,
-    () => undefined,
+    new SqliteStore(new Writer(disk.handle, { stream: "new_block", nowUs: () => 0 }), () => undefined),
+    { nowUs: () => 0, done: () => undefined },
   );
   let number = 0;
   const sent = (message: Parameters<StoreWriter["receive"]>[0]): Committed[] => {
@@ -95,7 +95,7 @@ t.test("the writer leaves out what a slow gateway has not read, and reports the 
   const store = (entries: number): Committed | undefined => {
     number += 1;
     const stream = Array.from({ length: entries }, () => [RUN, 1]).flat();
-    const place = { source: 1, number, generation: 1, refusals: 0, epoch: null } as const;
+    const place = { number, generation: 1, refusals: 0, epoch: null } as const;
     const batch = { kind: "Batch", ...place, ...emptyDecision(), stream } as const;
     return sent({ batch: { ...batch, replies: [number, 200, "{}"] }, logs: { blocks: [], appended: [], nextLogId: 1 } })[0];
   };

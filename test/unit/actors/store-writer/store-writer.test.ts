@@ -5,6 +5,7 @@ import { StoreWriter } from "#actors/store-writer/store-writer";
 import { Outbox } from "#runtime/effect";
 import { type Batch, emptyDecision } from "#storage/write/batch";
 import { putOperation } from "#storage/write/ops";
+import { SqliteStore } from "#storage/write/sqlite-store";
 import { Writer } from "#storage/write/writer";
 import { SimulatedDisk } from "../../../sim/simulated-disk.ts";
 
@@ -51,7 +52,8 @@ class CommitPath {
 
   #newWriter(stream: "new_block" | "continue"): StoreWriter {
     const close = (): void => undefined;
-    const writer = new StoreWriter(new Writer(this.disk.handle, { stream, nowUs: () => 0 }), () => 0, close);
+    const store = new SqliteStore(new Writer(this.disk.handle, { stream, nowUs: () => 0 }), close);
+    const writer = new StoreWriter(store, { nowUs: () => 0, done: close });
     writer.watch({ problem: () => this.problem, note: close, clear: close }, new Outbox());
     return writer;
   }

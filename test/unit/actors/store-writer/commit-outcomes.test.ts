@@ -1,0 +1,146 @@
+/** What the store writer does with each outcome of the port, from a store that answers as a test says. */
+import t from "tap";
+import { COMMITS, GATEWAY } from "#actors/names";
+import { type CommitDone, StoreWriter } from "#actors/store-writer/store-writer";
+import { Outbox } from "#runtime/effect";
+import type { CommitOutcome, CommitRequest, WritableStore } from "#storage/port";
+import { type Batch, emptyDecision } from "#storage/write/batch";
+
+type Answer = CommitOutcome | Promise<CommitOutcome>;
+
+class AnsweringStore implements WritableStore {
+  readonly owner = { member: 1, epoch: 1 };
+  readonly latestSeq = 7;
+  readonly nextLogId = 1;
+  readonly decidedCommands = [];
+  number = 0;
+  readonly asked: CommitRequest[] = [];
+  answers: Answer[] = [];
+
+  commit(request: CommitRequest): Answer {
+    this.asked.push(request);
+    return this.answers.shift() ?? this.applied(request.batch.number);
+  }
+
+  applied(number: number): CommitOutcome {
+    this.number = number;
+    return { kind: "applied", result: { number, first_event_id: 5, first_seq: 8, logs: [] } };
+  }
+
+  probe(): boolean {
+    return true;
+  }
+
+  close(): void {
+    // Nothing is open.
+  }
+}
+
+function setup(...answers: Answer[]) {
+  const store = new AnsweringStore();
+  store.answers = answers;
+  const reported: CommitDone[] = [];
+  const writer = new StoreWriter(store, { nowUs: () => 0, done: (message) => void reported.push(message) });
+  const receive = (message: Parameters<StoreWriter["receive"]>[0]) => {
+    const out = new Outbox();
+    writer.receive(message, out);
+    const sentTo = (name: string): unknown[] =>
+      out.effects.flatMap((effect) => (effect.kind === "Send" && effect.to === name ? [effect.message] : []));
+    const timers = out.effects.flatMap((effect) => (effect.kind === "SetTimer" ? [effect.key] : []));
+    return { core: sentTo(COMMITS), gateway: sentTo(GATEWAY), timers };
+  };
+  return { store, reported, receive };
+}
+
+function request(number: number, refusals = 0): CommitRequest {
+  const place = { kind: "Batch", number, generation: 1, refusals, epoch: null } as const;
+  const batch: Batch = { ...place, ...emptyDecision(), ops: [0], replies: [number * 10, 200, null] };
+  return { batch, logs: { blocks: [], appended: [], nextLogId: 1 } };
+}
+
+t.test("applied and already: answered once, with the numbers of the commit", async (t) => {
+  const already: CommitOutcome = { kind: "already", result: { number: 2, first_event_id: 9, first_seq: 3, logs: [1, 2, 3] } };
+  const { store, receive } = setup();
+  t.match(receive(request(1)), {
+    core: [{ kind: "Acknowledged", number: 1, first_event_id: 5 }],
+    gateway: [{ kind: "Committed", replies: [10, 200, null], first_seq: 8 }],
+  });
+  store.answers = [already];
+  t.match(receive(request(2)), {
+    core: [{ kind: "Acknowledged", number: 2, first_event_id: 9 }],
+    gateway: [{ kind: "Committed", replies: [20, 200, null], first_seq: 3, logs: [1, 2, 3] }],
+  });
+});
+
+t.test("refused: read-only until a probe succeeds", async (t) => {
+  const { store, receive } = setup({ kind: "refused", error: "the disk is full", disk_full: true });
+  t.match(receive(request(1)), {
+    core: [{ kind: "Rejected", number: 0, refusals: 1, error: "the disk is full", disk_full: true }],
+    gateway: [{ kind: "ReadOnly", on: true, status: 507 }],
+    timers: ["probe"],
+  });
+  t.match(receive({ kind: "Probe" }), { core: [{ kind: "Writable" }] });
+  t.match(receive(request(1, 1)), { core: [{ kind: "Acknowledged", number: 1 }] });
+  t.equal(store.asked.length, 2);
+});
+
+t.test("fenced: read-only for good, and the reason is said", async (t) => {
+  const { receive, store } = setup({ kind: "fenced" });
+  const fenced = receive(request(1));
+  t.match(fenced.gateway, [{ kind: "ReadOnly", on: true, status: 503, error: /another Millrace has taken over the store/ }]);
+  t.match(fenced.core, [{ kind: "Rejected", refusals: 1 }]);
+  t.same(fenced.timers, [], "it does not probe");
+  t.same(receive(request(1, 1)), { core: [], gateway: [], timers: [] });
+  t.equal(store.asked.length, 1);
+});
+
+t.test("unknown: nothing is said, all else waits, and the same request is made until the store answers", async (t) => {
+  const unknown: CommitOutcome = { kind: "unknown", error: "the connection was lost" };
+  const { store, receive } = setup(unknown, unknown);
+  const first = request(1);
+  t.same(receive(first), { core: [], gateway: [], timers: ["again"] });
+  t.same(receive({ kind: "ReportGeneration", source: 3, generation: 1 }), { core: [], gateway: [], timers: [] });
+  t.same(receive(request(2)), { core: [], gateway: [], timers: [] });
+  t.same(receive({ kind: "CommitAgain" }), { core: [], gateway: [], timers: ["again"] });
+  const answered = receive({ kind: "CommitAgain" });
+  t.match(answered.core, [
+    { kind: "Acknowledged", number: 1 },
+    { kind: "WriterStarted", source: 3, number: 1 },
+    { kind: "Acknowledged", number: 2 },
+  ]);
+  t.equal(answered.core.length, 3);
+  t.ok(
+    store.asked.slice(0, 3).every((asked) => asked === first),
+    "never another content",
+  );
+  t.equal(store.asked.length, 4);
+});
+
+t.test("a commit that takes its time: what arrives meanwhile waits in its order", async (t) => {
+  const late = Promise.withResolvers<CommitOutcome>();
+  const { store, reported, receive } = setup(late.promise);
+  t.same(receive(request(1)), { core: [], gateway: [], timers: [] });
+  receive({ kind: "Look" });
+  receive(request(2));
+  t.equal(store.asked.length, 1, "one commit at a time");
+  late.resolve(store.applied(1));
+  await late.promise;
+  const [done] = reported;
+  if (done === undefined) throw new Error("the outcome is not reported");
+  const answered = receive(done);
+  t.match(answered.core, [
+    { kind: "Acknowledged", number: 1 },
+    { kind: "Acknowledged", number: 2 },
+  ]);
+  t.same(answered.timers, ["look"]);
+  t.same(receive(done), { core: [], gateway: [], timers: [] }, "the answer to a commit that is over");
+});
+
+t.test("a commit that no store can take is a defect", async (t) => {
+  const { reported, receive } = setup(Promise.reject(new Error("no such operation")));
+  receive(request(1));
+  await new Promise((resolve) => setImmediate(resolve));
+  const [done] = reported;
+  if (done === undefined) throw new Error("the failure is not reported");
+  t.throws(() => receive(done), /no such operation/);
+});
