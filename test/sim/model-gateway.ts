@@ -28,6 +28,7 @@ export interface Request {
   waitUs: number | null;
   local: boolean;
   idempotency?: IdempotencyKey;
+  traceparent?: string;
 }
 
 export interface Pending extends Request {
@@ -137,8 +138,8 @@ export class ModelGateway {
 
   #send(pending: Pending): void {
     pending.sentEpoch = this.epoch;
-    const { kind, id, target, target_name, local, idempotency = null } = pending;
-    const named = target_name === undefined ? {} : { target_name };
+    const { kind, id, target, target_name, local, idempotency = null, traceparent } = pending;
+    const named = { ...(target_name !== undefined && { target_name }), ...(traceparent !== undefined && { traceparent }) };
     const body = kind === "Report" && id % SLICED_EVERY === 0 ? inSlices(String(pending.body)) : pending.body;
     const head = { kind, id, epoch: this.epoch, target, ...named, idempotency, local };
     // The generator of requests makes bodies of their kind.

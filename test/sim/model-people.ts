@@ -64,6 +64,9 @@ export const ENGINE_KEYS = [
 /** Parameters too large for the core's memory. */
 const LARGE_TEXT = "x".repeat(5000);
 
+/** The trace of a creator, with which some runs are created. */
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 /** A parked run that wakes later than this is woken by hand once the faults have stopped. */
 const FAR_US = 60_000_000;
 
@@ -297,8 +300,10 @@ export class ModelPeople {
   }
 
   #createByText(kind: CommandKind, body: unknown): void {
-    if (this.#ports.random.chance(0.2)) return this.#createOnce(kind, this.#text(body));
-    this.#ask(kind, 0, this.#text(body));
+    const { random } = this.#ports;
+    if (random.chance(0.2)) return this.#createOnce(kind, this.#text(body));
+    const trace = random.chance(0.2) ? { traceparent: TRACEPARENT } : {};
+    this.#ports.submit({ kind, target: 0, body: this.#text(body), waitUs: null, local: true, ...trace }, () => undefined);
   }
 
   /** A creation with a key that may be sent again, even after an answer. */

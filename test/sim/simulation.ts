@@ -781,8 +781,8 @@ function isBeingCancelled({ cancelledThrough }: CommittedBackfill): boolean {
   return cancelledThrough !== null;
 }
 
-function requestOf({ kind, target, target_name, body, waitUs, local, idempotency }: Pending): Request {
-  const named = target_name === undefined ? {} : { target_name };
+function requestOf({ kind, target, target_name, body, waitUs, local, idempotency, traceparent }: Pending): Request {
+  const named = { ...(target_name !== undefined && { target_name }), ...(traceparent !== undefined && { traceparent }) };
   return { kind, target, ...named, body, waitUs, local, ...(idempotency === undefined ? {} : { idempotency }) };
 }
 
