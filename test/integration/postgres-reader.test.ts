@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import t, { type Test } from "tap";
-import { BlockingReader, type ReadFailed, startReaderThread } from "../load/postgres/blocking-reader.ts";
-import { Connection } from "../load/postgres/connection.ts";
+import { BlockingReader, type ReadFailed, startReaderThread } from "#storage/postgres/blocking-reader";
+import { Connection } from "#storage/postgres/connection";
 import { postgresPrograms, startPostgres } from "../support/postgres-server.ts";
 
 const programs = postgresPrograms();

@@ -6,9 +6,9 @@
  */
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { BlockingReader, type ReaderLink, type ReaderThread, startReaderThread } from "#storage/postgres/blocking-reader";
+import { Connection, type Settings } from "#storage/postgres/connection";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/postgres-server.ts";
-import { BlockingReader, type ReaderLink, type ReaderThread, startReaderThread } from "./postgres/blocking-reader.ts";
-import { Connection, type Settings } from "./postgres/connection.ts";
 
 const LIMIT_MS = 10_000;
 const ROWS = 10_000;

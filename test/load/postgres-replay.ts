@@ -17,17 +17,17 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { deserialize } from "node:v8";
 import type { CommitRequest } from "#storage/port";
+import { CommitMessages, WRITER_SETTINGS } from "#storage/postgres/commit-messages";
+import { Connection, type Settings } from "#storage/postgres/connection";
+import { BatchFolder, type Rows } from "#storage/postgres/fold-batch";
+import { loadMarks, takeOver } from "#storage/postgres/marks";
+import { migrate } from "#storage/postgres/migrate";
+import { type Part, RUN_PARTS } from "#storage/postgres/parts";
 import { COLUMNS, OPERATION_NAMES } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
 import { Writer } from "#storage/write/writer";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/postgres-server.ts";
 import { dumpPostgres, dumpSqlite, type StoreDump } from "../support/store-dump.ts";
-import { CommitMessages, WRITER_SETTINGS } from "./postgres/commit-messages.ts";
-import { Connection, type Settings } from "./postgres/connection.ts";
-import { BatchFolder, type Rows } from "./postgres/fold-batch.ts";
-import { loadMarks, takeOver } from "./postgres/marks.ts";
-import { migrate } from "./postgres/migrate.ts";
-import { type Part, RUN_PARTS } from "./postgres/parts.ts";
 
 const { values: options } = parseArgs({
   options: {

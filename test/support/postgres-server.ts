@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Connection, type Settings } from "../load/postgres/connection.ts";
+import { Connection, type Settings } from "#storage/postgres/connection";
 
 const INSTALLED = "/usr/lib/postgresql";
 const PORT = 5432;

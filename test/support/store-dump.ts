@@ -1,8 +1,8 @@
 /** The rows of a store of either kind in one form, to compare the stores. */
 
+import type { Connection } from "#storage/postgres/connection";
 import { COUNTED } from "#storage/schema/codes";
 import type { Database } from "#storage/sqlite/driver";
-import type { Connection } from "../load/postgres/connection.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 export type StoreDump = Readonly<Record<string, readonly string[]>>;
@@ -36,7 +36,10 @@ export async function dumpPostgres(connection: Connection): Promise<StoreDump> {
   for (const [table] of tables) {
     if (OWN_TABLES.includes(table)) continue;
     const rows = await rowsOf(connection, table);
-    dump[table] = texts(table, table === "runs" ? [...rows, ...(await rowsOf(connection, "live_runs"))] : rows);
+    dump[table === "ended_runs" ? "runs" : table] = texts(
+      table,
+      table === "ended_runs" ? [...rows, ...(await rowsOf(connection, "live_runs"))] : rows,
+    );
   }
   const counters = await connection.rows<[number]>("SELECT unnest(counters) FROM members");
   dump["counters"] = COUNTED.map((name, index) => `${name} ${counters[index]?.[0] ?? 0}`);

@@ -1,16 +1,16 @@
 /** What PostgreSQL's writer makes of a batch, without a server: columns as binary arrays, and one row for each stored row. */
 import t from "tap";
 import type { Primitive } from "#protocol/wire/feed";
+import { type PostgresType, putColumn, putValue } from "#storage/postgres/columns";
+import { CommitMessages } from "#storage/postgres/commit-messages";
+import { BatchFolder, type FoldedBatch } from "#storage/postgres/fold-batch";
+import { MessageBuffer } from "#storage/postgres/message-buffer";
+import { FOLDS, type Part, RUN_PARTS, WRITER_PARTS } from "#storage/postgres/parts";
 import { COUNTED } from "#storage/schema/codes";
 import { buildLogBlocks } from "#storage/schema/log-blocks";
 import { emptyDecision } from "#storage/write/batch";
 import type { CounterValues } from "#storage/write/counters";
 import { putOperation } from "#storage/write/ops";
-import { type PostgresType, putColumn, putValue } from "../../load/postgres/columns.ts";
-import { CommitMessages } from "../../load/postgres/commit-messages.ts";
-import { BatchFolder, type FoldedBatch } from "../../load/postgres/fold-batch.ts";
-import { MessageBuffer } from "../../load/postgres/message-buffer.ts";
-import { FOLDS, type Part, RUN_PARTS, WRITER_PARTS } from "../../load/postgres/parts.ts";
 import { putRunEvent, putTaskRun, runRow, stateRow } from "../../support/storage-rows.ts";
 
 const NONE = () => Object.fromEntries(COUNTED.map((name) => [name, 0])) as CounterValues;

@@ -5,18 +5,18 @@
  * Folding raises counters and adds to caches at once. When the commit fails, drop the folder and make one from the stored marks.
  */
 import { eventAnswers, type Primitive } from "#protocol/wire/feed";
-import type { CommitResult } from "#storage/port";
-import { COUNT_KIND, COUNTED, type Counted, STRETCH_KIND, stateCode, stretchOf } from "#storage/schema/codes";
-import { durationClass, NO_DURATION } from "#storage/schema/duration-class";
-import { keptEvent } from "#storage/schema/kept-answer";
-import type { LogBlocks } from "#storage/schema/log-blocks";
-import { StorageError } from "#storage/sqlite/storage-error";
-import type { Batch } from "#storage/write/batch";
-import type { CounterValues } from "#storage/write/counters";
-import { HOUR_US, QUARTER_US } from "#storage/write/ended-counts";
-import { COLUMNS, OPERATION_NAMES, type OperationName } from "#storage/write/ops";
-import { encoded, encodersOf } from "#storage/write/row-operations";
-import { positionsOf, rowAt, valueAt } from "#storage/write/row-values";
+import type { CommitResult } from "../port.ts";
+import { COUNT_KIND, COUNTED, type Counted, STRETCH_KIND, stateCode, stretchOf } from "../schema/codes.ts";
+import { durationClass, NO_DURATION } from "../schema/duration-class.ts";
+import { keptEvent } from "../schema/kept-answer.ts";
+import type { LogBlocks } from "../schema/log-blocks.ts";
+import { StorageError } from "../sqlite/storage-error.ts";
+import type { Batch } from "../write/batch.ts";
+import type { CounterValues } from "../write/counters.ts";
+import { HOUR_US, QUARTER_US } from "../write/ended-counts.ts";
+import { COLUMNS, OPERATION_NAMES, type OperationName } from "../write/ops.ts";
+import { encoded, encodersOf } from "../write/row-operations.ts";
+import { positionsOf, rowAt, valueAt } from "../write/row-values.ts";
 import { FOLDS, type Part, UPDATES, WRITER_PARTS } from "./parts.ts";
 import { RunFolder } from "./run-folder.ts";
 

@@ -1,5 +1,5 @@
 /** Migrates a PostgreSQL database to the current schema; rejects a database of a newer version. */
-import { StorageError } from "#storage/sqlite/storage-error";
+import { StorageError } from "../sqlite/storage-error.ts";
 import type { Connection } from "./connection.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 

@@ -1,6 +1,6 @@
 /** Values and columns of values in PostgreSQL's binary form, so that no value becomes text and none is parsed. */
 import type { Primitive } from "#protocol/wire/feed";
-import type { ColumnKind } from "#storage/write/columns";
+import type { ColumnKind } from "../write/columns.ts";
 import type { MessageBuffer } from "./message-buffer.ts";
 
 export type PostgresType = "int2" | "int8" | "float8" | "text" | "bytea";

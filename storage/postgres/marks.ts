@@ -1,6 +1,6 @@
 /** What the writer keeps in memory of the store, read at its start and after a failed commit; and the owner's row. */
-import { COUNTED } from "#storage/schema/codes";
-import type { CounterValues } from "#storage/write/counters";
+import { COUNTED } from "../schema/codes.ts";
+import type { CounterValues } from "../write/counters.ts";
 import type { Connection } from "./connection.ts";
 import type { StoredMarks } from "./fold-batch.ts";
 

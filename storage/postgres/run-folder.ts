@@ -1,11 +1,11 @@
 /** Folds the changes of a commit to runs: one row for each run, in the table of living or of ended runs. */
 import type { Primitive } from "#protocol/wire/feed";
-import { type Counted, stretchOf } from "#storage/schema/codes";
-import { joinedMarks, withCommitTime } from "#storage/schema/run-marks";
-import { StorageError } from "#storage/sqlite/storage-error";
-import { COLUMNS, type RowOf, RUN_STATE } from "#storage/write/ops";
-import { encoded, encodersOf } from "#storage/write/row-operations";
-import { positionsOf, valueAt } from "#storage/write/row-values";
+import { type Counted, stretchOf } from "../schema/codes.ts";
+import { joinedMarks, withCommitTime } from "../schema/run-marks.ts";
+import { StorageError } from "../sqlite/storage-error.ts";
+import { COLUMNS, type RowOf, RUN_STATE } from "../write/ops.ts";
+import { encoded, encodersOf } from "../write/row-operations.ts";
+import { positionsOf, valueAt } from "../write/row-values.ts";
 import { type Part, RUN_PARTS, WRITER_PARTS } from "./parts.ts";
 
 const INSERT = positionsOf("insert_run");

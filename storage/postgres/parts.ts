@@ -2,8 +2,8 @@
  * The parts of a commit: each is a statement that changes the rows of one table from rows of values. A part touches a row once at
  * most, because a statement sees the rows as they were before it.
  */
-import type { ColumnKind, Columns } from "#storage/write/columns";
-import { COLUMNS, OPERATIONS, type OperationName } from "#storage/write/ops";
+import type { ColumnKind, Columns } from "../write/columns.ts";
+import { COLUMNS, OPERATIONS, type OperationName } from "../write/ops.ts";
 import { type PostgresType, postgresType } from "./columns.ts";
 
 interface PartColumn {
@@ -114,12 +114,12 @@ function columns(...pairs: readonly `${string} ${PostgresType}`[]): PartColumn[]
 /** The rows of runs. */
 export const RUN_PARTS = {
   inserted: insert("live_runs", RUN_COLUMNS),
-  insertedEnded: insert("runs", RUN_COLUMNS),
+  insertedEnded: insert("ended_runs", RUN_COLUMNS),
   moved: updateStored(CHANGED_COLUMNS, "live_runs"),
-  ended: moveRun("live_runs", "runs"),
+  ended: moveRun("live_runs", "ended_runs"),
   /** An engine reports once more after the end of its run. */
-  endedBefore: updateStored(CHANGED_COLUMNS, "runs"),
-  revived: moveRun("runs", "live_runs"),
+  endedBefore: updateStored(CHANGED_COLUMNS, "ended_runs"),
+  revived: moveRun("ended_runs", "live_runs"),
   lineage: updateStored(columnsOf("set_lineage"), "live_runs"),
 } as const;
 

@@ -1,5 +1,5 @@
 /**
- * The first schema: the tables that SQLite has after its migration 0014, in the form that PostgreSQL updates cheaply (ADR 34).
+ * The first schema: the tables that SQLite has after its migration 0015, in the form that PostgreSQL updates cheaply (ADR 34).
  *
  * Living and ended runs have a table each. Text is ordered by its bytes. Booleans and state types are smallint, which the binary
  * arrays of columns.ts match.
@@ -77,22 +77,24 @@ CREATE INDEX live_runs_parent ON live_runs (parent_run_id) WHERE parent_run_id I
 CREATE INDEX live_runs_lineage ON live_runs (lineage_id) WHERE lineage_id IS NOT NULL;
 
 -- Ended runs. An engine reports once more after the end of its run: room for that row beside the first.
-CREATE TABLE runs (LIKE live_runs INCLUDING DEFAULTS, PRIMARY KEY (id)) WITH (fillfactor = 50);
-CREATE UNIQUE INDEX runs_external ON runs (external_id);
-CREATE INDEX runs_ended ON runs (flow_id, state_type);
-CREATE INDEX runs_went_wrong ON runs (end_time) WHERE state_type IN (4, 6);
-CREATE INDEX runs_sub_state ON runs (state_name) WHERE state_name IS NOT NULL;
-CREATE INDEX runs_start ON runs ((coalesce(start_time, created_at)));
-CREATE INDEX runs_duration ON runs (total_run_time) WHERE total_run_time IS NOT NULL;
-CREATE INDEX runs_no_duration ON runs (id) WHERE total_run_time IS NULL;
-CREATE INDEX runs_name ON runs (name);
-CREATE INDEX runs_scheduled ON runs (scheduled_time) WHERE scheduled_time IS NOT NULL;
-CREATE UNIQUE INDEX runs_schedule ON runs (schedule_id, scheduled_time) WHERE schedule_id IS NOT NULL;
-CREATE INDEX runs_backfill ON runs (backfill_id) WHERE backfill_id IS NOT NULL;
-CREATE INDEX runs_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
-CREATE INDEX runs_end ON runs (end_time);
-CREATE INDEX runs_received ON runs (state_received) WHERE state_received IS NOT NULL;
-CREATE INDEX runs_lineage ON runs (lineage_id) WHERE lineage_id IS NOT NULL;
+CREATE TABLE ended_runs (LIKE live_runs INCLUDING DEFAULTS, PRIMARY KEY (id)) WITH (fillfactor = 50);
+CREATE UNIQUE INDEX runs_external ON ended_runs (external_id);
+CREATE INDEX runs_ended ON ended_runs (flow_id, state_type);
+CREATE INDEX runs_went_wrong ON ended_runs (end_time) WHERE state_type IN (4, 6);
+CREATE INDEX runs_sub_state ON ended_runs (state_name) WHERE state_name IS NOT NULL;
+CREATE INDEX runs_start ON ended_runs ((coalesce(start_time, created_at)));
+CREATE INDEX runs_duration ON ended_runs (total_run_time) WHERE total_run_time IS NOT NULL;
+CREATE INDEX runs_no_duration ON ended_runs (id) WHERE total_run_time IS NULL;
+CREATE INDEX runs_name ON ended_runs (name);
+CREATE INDEX runs_scheduled ON ended_runs (scheduled_time) WHERE scheduled_time IS NOT NULL;
+CREATE UNIQUE INDEX runs_schedule ON ended_runs (schedule_id, scheduled_time) WHERE schedule_id IS NOT NULL;
+CREATE INDEX runs_backfill ON ended_runs (backfill_id) WHERE backfill_id IS NOT NULL;
+CREATE INDEX runs_parent ON ended_runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+CREATE INDEX runs_end ON ended_runs (end_time);
+CREATE INDEX runs_received ON ended_runs (state_received) WHERE state_received IS NOT NULL;
+CREATE INDEX runs_lineage ON ended_runs (lineage_id) WHERE lineage_id IS NOT NULL;
+-- All runs, for queries; the writer names the tables.
+CREATE VIEW runs AS SELECT * FROM live_runs UNION ALL SELECT * FROM ended_runs;
 
 CREATE TABLE run_times (
   stretch bigint,
