@@ -1,6 +1,6 @@
 /**
  * The store as the writing actors see it: no driver, no SQL, no error of a database. SQLite is behind it
- * (storage/write/sqlite-store.ts); another store can be.
+ * (storage/write/sqlite-store.ts), or PostgreSQL (storage/postgres/store.ts).
  *
  * Each commit has the number after the one before. The store keeps the number of its newest commit with the epoch of the
  * process that owns it, and a commit is applied only where both agree. So a commit that is sent again changes nothing, and a
@@ -53,7 +53,7 @@ export interface WritableStore {
   readonly decidedCommands: readonly number[];
   /** One commit at a time. Throws for a commit that no store could take: that is a defect. */
   commit(request: CommitRequest): CommitOutcome | Promise<CommitOutcome>;
-  /** True when the store takes writes again. */
-  probe(): boolean;
-  close(failed: boolean): void;
+  /** True when a commit may be made again: the store takes writes, or the commit will say why it never will. */
+  probe(): boolean | Promise<boolean>;
+  close(failed: boolean): void | Promise<void>;
 }

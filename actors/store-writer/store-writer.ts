@@ -34,6 +34,14 @@ interface Probe {
   kind: "Probe";
 }
 
+/** The store has answered a probe that took its time. */
+export interface Probed {
+  kind: "Probed";
+  /** The probe that was under way. */
+  probe: Promise<boolean>;
+  takesWrites: boolean;
+}
+
 interface Look {
   kind: "Look";
 }
@@ -74,7 +82,7 @@ export interface CommitDone {
 export interface StoreWriterPorts {
   nowUs(): number;
   /** Delivers the message to this actor. */
-  done(message: CommitDone): void;
+  done(message: CommitDone | Probed): void;
 }
 
 /**
@@ -98,7 +106,7 @@ export interface ReportGeneration {
 }
 
 type OrderedMessage = CommitRequest | Probe | Look | ReportGeneration | Checkpointed | FeedRead;
-type StoreWriterMessage = OrderedMessage | CommitAgain | CommitDone;
+type StoreWriterMessage = OrderedMessage | CommitAgain | CommitDone | Probed;
 
 export class StoreWriter implements Actor<StoreWriterMessage> {
   readonly #store: WritableStore;
@@ -113,6 +121,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   /** Refusals so far: of a batch by its commit, or of the batch in flight by a file check. */
   #refusals = 0;
   #underWay: UnderWay | null = null;
+  #probeUnderWay: Promise<boolean> | null = null;
   /** What has arrived while a commit is under way. */
   #waiting: OrderedMessage[] = [];
 
@@ -131,12 +140,13 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   receive(message: StoreWriterMessage, out: Outbox): void {
     if ("kind" in message && message.kind === "CommitDone") this.#done(message, out);
     else if ("kind" in message && message.kind === "CommitAgain") this.#attempt(out);
+    else if ("kind" in message && message.kind === "Probed") this.#endProbe(message, out);
     else if (this.#underWay !== null) this.#waiting.push(message);
     else this.#take(message, out);
   }
 
-  stop(failed: boolean): void {
-    this.#store.close(failed);
+  stop(failed: boolean): void | Promise<void> {
+    return this.#store.close(failed);
   }
 
   #take(message: OrderedMessage, out: Outbox): void {
@@ -275,7 +285,23 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #probe(out: Outbox): void {
     // A probe also succeeds in a deleted file, so check the files first.
     const problem = this.#files?.problem() ?? null;
-    if (problem !== null || !this.#store.probe()) return this.#probeLater(out);
+    if (problem !== null) return this.#probeLater(out);
+    const probe = this.#store.probe();
+    if (!(probe instanceof Promise)) return this.#decideProbe(probe, out);
+    this.#probeUnderWay = probe;
+    const done = (takesWrites: boolean): void => this.#ports.done({ kind: "Probed", probe, takesWrites });
+    probe.then(done, () => done(false));
+  }
+
+  #endProbe({ probe, takesWrites }: Probed, out: Outbox): void {
+    // The answer to writers that have ended.
+    if (probe !== this.#probeUnderWay) return;
+    this.#probeUnderWay = null;
+    this.#decideProbe(takesWrites, out);
+  }
+
+  #decideProbe(takesWrites: boolean, out: Outbox): void {
+    if (!takesWrites) return this.#probeLater(out);
     this.#readOnly = false;
     this.#files?.clear();
     out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);

@@ -7,17 +7,24 @@
  * that follows until the Sync. The same holds when a part changes other rows than the fold expected.
  */
 import type { Primitive } from "#protocol/wire/feed";
+import type { Owner } from "../port.ts";
 import { type PostgresType, putColumn, putValue } from "./columns.ts";
-import type { FoldedBatch } from "./fold-batch.ts";
 import { MessageBuffer } from "./message-buffer.ts";
 import type { Part } from "./parts.ts";
 
-/** Who commits: the incarnation of a server, and 1, 2, 3 ... within its epoch. */
-export interface CommitPlace {
-  member: number;
-  epoch: number;
+/** What the fence expects of the owner's row, and puts there. */
+export interface Fence {
+  owner: Owner;
   number: number;
+  /** In the order of COUNTED. */
+  counters: readonly number[];
+  /** JSON texts. */
+  result: string;
+  commands: string;
 }
+
+/** The rows of parts, in the order of the statements. */
+export type Rows = Map<Part, Primitive[][]>;
 
 interface Statement {
   readonly name: string;
@@ -30,12 +37,14 @@ export const WRITER_SETTINGS = `SET enable_seqscan = off; SET enable_hashjoin = 
 
 const FENCE: Statement = {
   name: "fence",
-  text: `WITH fence AS (UPDATE members SET number = $3, counters = $4::int8[]
-  WHERE member = $1 AND epoch = $2 AND fenced = 0 AND number = $3::int8 - 1 RETURNING 1) SELECT 1 / (SELECT count(*) FROM fence)`,
+  text: `WITH fence AS (UPDATE members SET number = $3, counters = $4::int8[], result = $5, commands = $6
+  WHERE member = $1 AND epoch = $2 AND number = $3::int8 - 1 RETURNING 1) SELECT 1 / (SELECT count(*) FROM fence)`,
 };
 
 const CODE = { bind: 66, close: 67, execute: 69, parse: 80, statement: 83, sync: 83 } as const;
 const BINARY = 1;
+/** Rows that the text of a defect names. */
+const KEYS_SHOWN = 20;
 
 /** The messages of the commits of one connection, which prepares each statement once. */
 export class CommitMessages {
@@ -44,21 +53,24 @@ export class CommitMessages {
   /** Of the newest commit: the next one is about as large. */
   #bytes: number | undefined;
 
-  messages({ member, epoch, number }: CommitPlace, { rows, counters }: FoldedBatch): Buffer {
+  /** @param fence begins a commit; null for what follows within a transaction */
+  messages(fence: Fence | null, steps: readonly Rows[]): Buffer {
     const buffer = new MessageBuffer(this.#bytes);
-    this.#execute(buffer, FENCE, 4, () => {
-      for (const value of [member, epoch, number]) putValue(buffer, "int8", value);
-      putColumn(
-        buffer,
-        "int8",
-        counters.map((value): [number] => [value]),
-        0,
-      );
-    });
-    for (const [part, values] of rows) this.#addPart(buffer, part, values);
+    if (fence !== null) this.#execute(buffer, FENCE, 6, () => putFence(buffer, fence));
+    for (const rows of steps) for (const [part, values] of rows) this.#addPart(buffer, part, values);
     message(buffer, CODE.sync, () => {});
     this.#bytes = buffer.end;
     return buffer.whole();
+  }
+
+  /** The text of a statement of these messages, 0 for the first, and its rows. */
+  describe(index: number, hasFence: boolean, steps: readonly Rows[]): string {
+    if (hasFence && index === 0) return FENCE.text;
+    const parts = steps.flatMap((rows) => [...rows]);
+    const [part, rows] = parts[index - (hasFence ? 1 : 0)] ?? [];
+    if (part === undefined || rows === undefined) return "the end of the transaction";
+    const keys = rows.slice(0, KEYS_SHOWN).map(([key]) => String(key));
+    return `${this.#statementsOf(part).one.text} for ${rows.length} rows: ${keys.join(", ")}`;
   }
 
   /** Prepares the statements again: a failed commit leaves open which of its statements were prepared. */
@@ -132,6 +144,18 @@ export class CommitMessages {
       buffer.int32(0);
     });
   }
+}
+
+function putFence(buffer: MessageBuffer, { owner, number, counters, result, commands }: Fence): void {
+  for (const value of [owner.member, owner.epoch, number]) putValue(buffer, "int8", value);
+  putColumn(
+    buffer,
+    "int8",
+    counters.map((value): [number] => [value]),
+    0,
+  );
+  putValue(buffer, "text", result);
+  putValue(buffer, "text", commands);
 }
 
 function selected(part: Part, value: (type: PostgresType, place: number) => string): string {

@@ -1,7 +1,6 @@
 /** A connection to PostgreSQL. The package pg is loaded when the first connection is made. */
 import type { Client, ProtocolConnection, Settings, Submittable } from "pg";
-import type { CommitMessages, CommitPlace } from "./commit-messages.ts";
-import type { FoldedBatch } from "./fold-batch.ts";
+import { type Place, toConnectError, toLossError } from "./errors.ts";
 
 export type { Settings } from "pg";
 
@@ -10,6 +9,11 @@ const INT8 = 20;
 
 /** Statements that a connection prepares for `read`; further texts are parsed at each call. */
 const PREPARED_MAX = 256;
+
+/** How long a server may take to accept a connection. */
+const CONNECT_WAIT_MS = 10_000;
+/** A silent connection is checked after this time, so that the end of a host is noticed. */
+const KEEP_ALIVE_MS = 10_000;
 
 /** Rows with the names of their columns. */
 export interface Table {
@@ -21,24 +25,50 @@ export class Connection {
   readonly #client: Client;
   /** Names of prepared statements by text. */
   readonly #prepared = new Map<string, string>();
+  #isOpen = true;
 
   private constructor(client: Client) {
     this.#client = client;
+    // A lost connection fails the statement under way and all later ones; without a listener it would end the thread.
+    client.on("error", () => {
+      this.#isOpen = false;
+    });
+    client.on("end", () => {
+      this.#isOpen = false;
+    });
   }
 
-  static async open(settings: Settings): Promise<Connection> {
+  /**
+   * @param name shown for the connection in pg_stat_activity
+   * @throws StorageError that says why there is no connection
+   */
+  static async open(settings: Settings, name?: string): Promise<Connection> {
     const { Client } = (await import("pg")).default;
-    const client = new Client(settings);
+    const alive = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS };
+    const client = new Client({ application_name: name, connectionTimeoutMillis: CONNECT_WAIT_MS, ...alive, ...settings });
     client.setTypeParser(INT8, Number);
-    // A lost connection fails the statement under way and all later ones; without a listener it would end the thread.
-    client.on("error", () => {});
-    await client.connect();
-    return new Connection(client);
+    const connection = new Connection(client);
+    try {
+      await client.connect();
+    } catch (cause) {
+      throw toConnectError(cause, connection.place);
+    }
+    return connection;
+  }
+
+  get place(): Place {
+    const { host, port, user, database } = this.#client;
+    return { host, port, user, database };
+  }
+
+  /** False when the connection was lost or closed. */
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   /** The rows of one statement, each an array. */
   async rows<Row extends unknown[]>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const { rows } = await this.#client.query({ text, values, rowMode: "array" });
+    const { rows } = await this.#answer(this.#client.query({ text, values, rowMode: "array" }));
     return rows as Row[];
   }
 
@@ -47,41 +77,46 @@ export class Connection {
     const known = this.#prepared.get(text);
     const name = known ?? (this.#prepared.size < PREPARED_MAX ? `read_${this.#prepared.size}` : "");
     if (known === undefined && name !== "") this.#prepared.set(text, name);
-    const { fields, rows } = await this.#client.query({ name, text, values, rowMode: "array" });
+    const { fields, rows } = await this.#answer(this.#client.query({ name, text, values, rowMode: "array" }));
     return { columns: fields.map((field) => field.name), rows };
   }
 
   /** Runs statements without values. */
   async run(text: string): Promise<void> {
-    await this.#client.query({ text, rowMode: "array" });
+    await this.#answer(this.#client.query({ text, rowMode: "array" }));
   }
 
-  /** Commits a folded batch; fails with code 22012 when the fence or a row was not as expected. */
-  async commit(commits: CommitMessages, place: CommitPlace, folded: FoldedBatch): Promise<void> {
-    const messages = commits.messages(place, folded);
-    try {
-      await new Promise<void>((resolve, reject) => this.#client.query(new Messages(messages, resolve, reject)));
-    } catch (error) {
-      commits.forget();
-      throw error;
-    }
+  /** Sends messages that end with a Sync; fails with the first error, on which `done` counts the statements before it. */
+  send(messages: Buffer): Promise<void> {
+    return this.#answer(new Promise((resolve, reject) => this.#client.query(new Messages(messages, resolve, reject))));
   }
 
   close(): Promise<void> {
+    this.#isOpen = false;
     return this.#client.end();
   }
 
   /** Ends the connection without a word to the server; the statement under way fails. */
   drop(): void {
+    this.#isOpen = false;
     this.#client.connection.stream.destroy();
+  }
+
+  async #answer<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await answer;
+    } catch (cause) {
+      throw this.#isOpen ? cause : toLossError(cause);
+    }
   }
 }
 
-/** Messages that end with a Sync, sent as they are in the place of a query. Fails with the first error; rows are not read. */
+/** Messages sent as they are in the place of a query. Rows are not read. */
 class Messages implements Submittable {
   readonly #messages: Buffer;
   readonly #resolve: () => void;
   readonly #reject: (error: Error) => void;
+  #done = 0;
 
   constructor(messages: Buffer, resolve: () => void, reject: (error: Error) => void) {
     this.#messages = messages;
@@ -95,7 +130,7 @@ class Messages implements Submittable {
   }
 
   handleError(error: Error): void {
-    this.#reject(error);
+    this.#reject(Object.assign(error, { done: this.#done }));
   }
 
   handleReadyForQuery(): void {
@@ -104,5 +139,7 @@ class Messages implements Submittable {
 
   handleDataRow(): void {}
 
-  handleCommandComplete(): void {}
+  handleCommandComplete(): void {
+    this.#done += 1;
+  }
 }

@@ -4,19 +4,20 @@
  *
  * Folding raises counters and adds to caches at once. When the commit fails, drop the folder and make one from the stored marks.
  */
-import { eventAnswers, type Primitive } from "#protocol/wire/feed";
+import type { Primitive } from "#protocol/wire/feed";
 import type { CommitResult } from "../port.ts";
 import { COUNT_KIND, COUNTED, type Counted, STRETCH_KIND, stateCode, stretchOf } from "../schema/codes.ts";
 import { durationClass, NO_DURATION } from "../schema/duration-class.ts";
 import { keptEvent } from "../schema/kept-answer.ts";
 import type { LogBlocks } from "../schema/log-blocks.ts";
 import { StorageError } from "../sqlite/storage-error.ts";
-import type { Batch } from "../write/batch.ts";
+import { type Batch, commandsOf } from "../write/batch.ts";
 import type { CounterValues } from "../write/counters.ts";
 import { HOUR_US, QUARTER_US } from "../write/ended-counts.ts";
 import { COLUMNS, OPERATION_NAMES, type OperationName } from "../write/ops.ts";
 import { encoded, encodersOf } from "../write/row-operations.ts";
 import { positionsOf, rowAt, valueAt } from "../write/row-values.ts";
+import type { Rows } from "./commit-messages.ts";
 import { FOLDS, type Part, UPDATES, WRITER_PARTS } from "./parts.ts";
 import { RunFolder } from "./run-folder.ts";
 
@@ -28,17 +29,15 @@ export interface StoredMarks {
   living: Map<number, number>;
 }
 
-export type Rows = Map<Part, Primitive[][]>;
-
 export interface FoldedBatch {
-  rows: Rows;
+  /** In the order of their statements. */
+  steps: Rows[];
   /** The counters after the commit, in the order of COUNTED. */
   counters: number[];
   result: CommitResult;
+  /** Ids of the commands that the batch answers. */
+  commands: number[];
 }
-
-/** Results kept: more commits than can be unacknowledged. */
-const COMMITS_KEPT = 16;
 
 /** Stretches cached, for each kind; forgetting one only costs repeated rows. */
 const STRETCHES_REMEMBERED_MAX = 256;
@@ -119,9 +118,9 @@ export class BatchFolder {
     for (const effects of this.#effects.values()) for (const { part, row } of effects.values()) this.#add(part, row);
     this.#flushSums(batch.received_us ?? null);
     const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
-    this.#add(WRITER_PARTS.commits, commitRow(batch, result));
     for (const pending of [this.#effects, this.#counts, this.#ended, this.#quarters, this.#times]) pending.clear();
-    return { rows: this.#rows, counters: COUNTED.map((name) => this.#counters[name]), result };
+    const counters = COUNTED.map((name) => this.#counters[name]);
+    return { steps: [this.#rows], counters, result, commands: commandsOf(batch) };
   }
 
   #add(part: Part, row: Primitive[]): void {
@@ -305,12 +304,4 @@ function addTo(sums: Map<string, Primitive[]>, key: readonly Primitive[], delta:
 
 function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-function commitRow(batch: Batch, result: CommitResult): Primitive[] {
-  const { number, stream, replies } = batch;
-  const commands = eventAnswers({ stream, first_event_id: 0 }).map(([command]) => command);
-  for (let index = 0; index < replies.length; index += 3) commands.push(Number(replies[index]));
-  const bases = [[number, result.first_event_id, result.first_seq, ...result.logs]];
-  return [number % COMMITS_KEPT, number, JSON.stringify(bases), JSON.stringify(commands)];
 }

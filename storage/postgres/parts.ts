@@ -168,12 +168,6 @@ export const WRITER_PARTS = {
     columns("quarter int8", "state_name text", "count int8"),
     ` ON CONFLICT (quarter, state_name) ${ADDED}`,
   ),
-  commits: insert(
-    "commits",
-    columns("slot int8", "number int8", "bases text", "commands text"),
-    ` ON CONFLICT (slot) DO UPDATE SET number = excluded.number, bases = excluded.bases,
-      commands = excluded.commands`,
-  ),
 } as const;
 
 interface Fold {

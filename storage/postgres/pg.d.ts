@@ -10,11 +10,13 @@ declare module "pg" {
     values?: readonly unknown[];
     rowMode: "array";
   }
-  export interface Settings {
-    host: string;
-    port: number;
-    user: string;
-    database: string;
+  /** Where a database is, and who connects. */
+  export type Settings = { connectionString: string } | { host: string; port: number; user: string; database: string };
+  export interface ClientOptions {
+    application_name?: string | undefined;
+    connectionTimeoutMillis: number;
+    keepAlive: boolean;
+    keepAliveInitialDelayMillis: number;
   }
   export interface ProtocolConnection {
     stream: { write(bytes: Uint8Array): boolean; destroy(): void };
@@ -29,8 +31,12 @@ declare module "pg" {
   }
   export class Client {
     readonly connection: ProtocolConnection;
-    constructor(settings: Settings);
-    on(event: "error", listener: (error: Error) => void): void;
+    readonly host: string;
+    readonly port: number;
+    readonly user: string;
+    readonly database: string;
+    constructor(settings: Settings & ClientOptions);
+    on(event: "error" | "end", listener: (error?: Error) => void): void;
     connect(): Promise<void>;
     query(query: Query): Promise<QueryResult>;
     query(messages: Submittable): void;

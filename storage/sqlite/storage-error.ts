@@ -6,16 +6,20 @@ export type StorageFault =
   | "full"
   /** The disk failed to read or write. */
   | "io"
-  /** Another connection holds the write lock. */
+  /** Another connection holds the write lock, or another server the store. */
   | "busy"
   /** The file is not a database or is damaged. */
   | "corrupt"
-  /** The file was written by a newer version. */
+  /** The store was written by a newer version. */
   | "newer"
-  /** The file is a database of another program. */
+  /** The database belongs to another program. */
   | "foreign"
-  /** The SQLite library is older than the required version. */
+  /** The SQLite library or the PostgreSQL server is older than the required version. */
   | "library"
+  /** The database server can't be reached or takes no connections now. */
+  | "unreachable"
+  /** The database server refuses this user or this database. */
+  | "denied"
   /** Another process has opened the store for writing. */
   | "fenced"
   /** An operation that must not fail did. */

@@ -2,7 +2,7 @@
  * Batches: what the core asks the writer to commit, and the writer's results. A batch has a number, so that resending it
  * after a crash of the writer changes nothing.
  */
-import type { Primitive } from "#protocol/wire/feed";
+import { eventAnswers, type Primitive } from "#protocol/wire/feed";
 
 /** The outcome of deciding one or more commands: rows, answers and stream messages that are committed together. */
 export interface Decision {
@@ -52,6 +52,13 @@ export function levelBit(level: number): number {
 /** False for a decision with answers only, which passes even while the store rejects writes. */
 export function changesRows({ ops, logs, stream }: Decision): boolean {
   return ops.length + logs.length + stream.length > 0;
+}
+
+/** Ids of the commands that a batch answers, including those answered with an event. */
+export function commandsOf({ stream, replies }: Decision): number[] {
+  const commands = eventAnswers({ stream, first_event_id: 0 }).map(([command]) => command);
+  for (let index = 0; index < replies.length; index += 3) commands.push(Number(replies[index]));
+  return commands;
 }
 
 export function emptyDecision(): Decision {

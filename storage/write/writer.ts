@@ -7,7 +7,7 @@
  * SQLite only: PRAGMA (nothing: there is no WAL to copy), BEGIN IMMEDIATE (BEGIN, with one writer), zeroblob
  * (any write that is rolled back).
  */
-import { eventAnswers, type Primitive } from "#protocol/wire/feed";
+import type { Primitive } from "#protocol/wire/feed";
 import type { CommitRequest, CommitResult, Owner } from "../port.ts";
 import { COUNT_KIND, stateCode } from "../schema/codes.ts";
 import { keptEvent } from "../schema/kept-answer.ts";
@@ -16,7 +16,7 @@ import { Names } from "../schema/names.ts";
 import type { Database } from "../sqlite/driver.ts";
 import { Statements } from "../sqlite/statements.ts";
 import { StorageError, toStorageError } from "../sqlite/storage-error.ts";
-import type { Batch } from "./batch.ts";
+import { commandsOf } from "./batch.ts";
 import { Counters } from "./counters.ts";
 import { deleteFlow, deleteRun } from "./delete-rows.ts";
 import { EndedCounts } from "./ended-counts.ts";
@@ -324,11 +324,4 @@ export class Writer {
       if (!this.#deletedFlows.has(flow)) this.#statements.raw(ADD_COUNT).run(flow, kind, state, delta);
     this.#counts.clear();
   }
-}
-
-/** Ids of the commands that a batch answers, including those answered with an event. */
-function commandsOf(batch: Batch): number[] {
-  const commands = eventAnswers({ stream: batch.stream, first_event_id: 0 }).map(([command]) => command);
-  for (let index = 0; index < batch.replies.length; index += 3) commands.push(Number(batch.replies[index]));
-  return commands;
 }

@@ -1,21 +1,17 @@
 /** Random batches leave equal rows in SQLite and PostgreSQL; the fence refuses what it must. */
-import t, { type Test } from "tap";
+import t from "tap";
 import { isTerminal, STATE_TYPES, type StateType } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
 import type { CommitRequest } from "#storage/port";
-import { CommitMessages, WRITER_SETTINGS } from "#storage/postgres/commit-messages";
 import { Connection } from "#storage/postgres/connection";
-import { BatchFolder } from "#storage/postgres/fold-batch";
-import { loadMarks, takeOver } from "#storage/postgres/marks";
-import { migrate } from "#storage/postgres/migrate";
+import { openPostgresStore } from "#storage/postgres/store";
 import { putOperation } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
 import { Writer } from "#storage/write/writer";
-import { type PostgresServer, postgresPrograms, startPostgres } from "../support/postgres-server.ts";
+import { postgresPrograms, startPostgres, urlOf } from "../support/postgres-server.ts";
 import { flowRow, putRunEvent, putTaskRun, request, runRow, stateRow } from "../support/storage-rows.ts";
 import { dumpPostgres, dumpSqlite } from "../support/store-dump.ts";
 
-const MEMBER = 1;
 const BATCHES = 300;
 const OPERATIONS_MAX = 12;
 const nowUs = () => 1_000;
@@ -99,104 +95,29 @@ const programs = postgresPrograms();
 const { MILLRACE_TEST_POSTGRES: asked } = process.env;
 const skip = programs === null && asked !== "required" ? "PostgreSQL is not installed" : false;
 
-async function onStore(t: Test, server: PostgresServer, name: string) {
-  const connection = await Connection.open(await server.database(name));
-  t.teardown(() => connection.close());
-  await migrate(connection);
-  await connection.run(WRITER_SETTINGS);
-  return connection;
-}
-
 t.test("commits of PostgreSQL", { skip }, async (t) => {
   const server = await startPostgres(programs ?? "no programs of PostgreSQL", ["fsync = off"]);
   t.after(() => server.stop());
 
   await t.test("equal rows after random batches", async (t) => {
-    const connection = await onStore(t, server, "random");
+    const settings = await server.database("random");
+    const store = await openPostgresStore(urlOf(settings), { stream: "continue", nowUs, durability: "normal", salt: 1 });
     const database = openWriteHandle(":memory:", { durability: "normal", salt: 1 });
     const writer = new Writer(database, { stream: "continue", nowUs });
-    const epoch = await takeOver(connection, MEMBER);
-    const folder = new BatchFolder(await loadMarks(connection, MEMBER), nowUs);
-    const commits = new CommitMessages();
     const batches = new RandomBatches(1);
     const flow: Primitive[] = [];
     putOperation(flow, "insert_flow", flowRow(1));
     for (let number = 1; number <= BATCHES; number += 1) {
       const batch: CommitRequest = request(writer, number, number === 1 ? { ops: flow } : batches.batch());
       const expected = writer.commit(batch);
-      const folded = folder.fold(batch);
-      await connection.commit(commits, { member: MEMBER, epoch, number }, folded);
-      t.strictSame(folded.result, expected);
+      t.strictSame(await store.commit(batch), { kind: "applied", result: expected });
     }
     const dump = dumpSqlite(database);
     t.ok((dump["runs"]?.length ?? 0) > BATCHES / 2, "the batches create runs");
+    const connection = await Connection.open(settings);
     t.strictSame(await dumpPostgres(connection), dump);
+    await connection.close();
+    await store.close(false);
     database.close();
-  });
-
-  await t.test(
-    "the fence refuses a repeated number, a gap and an ended epoch, and nothing of these commits is stored",
-    async (t) => {
-      const connection = await onStore(t, server, "fence");
-      const epoch = await takeOver(connection, MEMBER);
-      const commits = new CommitMessages();
-      const ops: Primitive[] = [];
-      putOperation(ops, "put_cursor", { name: "c", event_id: 1 });
-      const commit = async (place: { epoch: number; number: number }, event_id: number) => {
-        const folder = new BatchFolder(await loadMarks(connection, MEMBER), nowUs);
-        const values = ops.with(-1, event_id);
-        const batch = {
-          generation: 1,
-          refusals: 0,
-          epoch: null,
-          number: place.number,
-          logs: [],
-          replies: [],
-          stream: [],
-        };
-        const logs = { blocks: [], appended: [], nextLogId: 1 };
-        return connection.commit(
-          commits,
-          { member: MEMBER, ...place },
-          folder.fold({ batch: { kind: "Batch", ...batch, ops: values }, logs }),
-        );
-      };
-      const refused = { code: "22012" };
-      await commit({ epoch, number: 1 }, 1);
-      await t.rejects(commit({ epoch, number: 1 }, 2), refused);
-      await t.rejects(commit({ epoch, number: 3 }, 3), refused);
-      const later = await takeOver(connection, MEMBER);
-      await t.rejects(commit({ epoch, number: 2 }, 4), refused);
-      t.strictSame(await connection.rows("SELECT event_id FROM cursors"), [[1]]);
-      await commit({ epoch: later, number: 1 }, 5);
-      t.strictSame(await connection.rows("SELECT event_id FROM cursors"), [[5]]);
-    },
-  );
-
-  await t.test("a refused commit with the first rows of a table leaves the connection usable for such rows", async (t) => {
-    const connection = await onStore(t, server, "prepared");
-    const epoch = await takeOver(connection, MEMBER);
-    const folder = new BatchFolder(await loadMarks(connection, MEMBER), nowUs);
-    const commits = new CommitMessages();
-    const ops: Primitive[] = [];
-    putOperation(ops, "put_cursor", { name: "c", event_id: 1 });
-    const batch = { generation: 1, refusals: 0, epoch: null, number: 1, logs: [], replies: [], stream: [] };
-    const folded = folder.fold({ batch: { kind: "Batch", ...batch, ops }, logs: { blocks: [], appended: [], nextLogId: 1 } });
-    await t.rejects(connection.commit(commits, { member: MEMBER, epoch, number: 7 }, folded), { code: "22012" });
-    await connection.commit(commits, { member: MEMBER, epoch, number: 1 }, folded);
-    t.strictSame(await connection.rows("SELECT name FROM cursors"), [["c"]]);
-  });
-
-  await t.test("a commit that would move a run that is not stored fails whole", async (t) => {
-    const connection = await onStore(t, server, "exact");
-    const epoch = await takeOver(connection, MEMBER);
-    const marks = await loadMarks(connection, MEMBER);
-    const folder = new BatchFolder({ ...marks, living: new Map([[9, 1]]) }, nowUs);
-    const ops: Primitive[] = [];
-    putOperation(ops, "update_run", { id: 9, ...stateRow("Running") });
-    const batch = { generation: 1, refusals: 0, epoch: null, number: 1, logs: [], replies: [], stream: [] };
-    const folded = folder.fold({ batch: { kind: "Batch", ...batch, ops }, logs: { blocks: [], appended: [], nextLogId: 1 } });
-    await t.rejects(connection.commit(new CommitMessages(), { member: MEMBER, epoch, number: 1 }, folded), { code: "22012" });
-    t.strictSame(await connection.rows("SELECT number FROM members"), [[0]]);
   });
 });

@@ -17,10 +17,12 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { deserialize } from "node:v8";
 import type { CommitRequest } from "#storage/port";
-import { CommitMessages, WRITER_SETTINGS } from "#storage/postgres/commit-messages";
+import { commitFolded } from "#storage/postgres/commit";
+import { CommitMessages, type Rows, WRITER_SETTINGS } from "#storage/postgres/commit-messages";
 import { Connection, type Settings } from "#storage/postgres/connection";
-import { BatchFolder, type Rows } from "#storage/postgres/fold-batch";
-import { loadMarks, takeOver } from "#storage/postgres/marks";
+import { BatchFolder } from "#storage/postgres/fold-batch";
+import { loadMarks } from "#storage/postgres/marks";
+import { MEMBER, takeOver } from "#storage/postgres/member-row";
 import { migrate } from "#storage/postgres/migrate";
 import { type Part, RUN_PARTS } from "#storage/postgres/parts";
 import { COLUMNS, OPERATION_NAMES } from "#storage/write/ops";
@@ -41,7 +43,6 @@ const { values: options } = parseArgs({
   },
 });
 
-const MEMBER = 1;
 const LENGTH_BYTES = 4;
 const US_PER_TICK = 10_000;
 /** The time of the commits in the marks of runs: the same for both stores. */
@@ -193,17 +194,18 @@ async function playPostgres(server: PostgresServer, settings: Settings, requests
   if (options["one-table"]) await indexOneTable(connection);
   if (options.sql !== "") await connection.run(options.sql);
   await connection.run(`${WRITER_SETTINGS}; SET synchronous_commit = ${options.flush}`);
-  const epoch = await takeOver(connection, MEMBER);
-  const folder = new BatchFolder(await loadMarks(connection, MEMBER), nowUs);
+  const { epoch, counters } = await takeOver(connection, { stream: "continue" });
+  const folder = new BatchFolder(await loadMarks(connection, counters), nowUs);
   const commits = new CommitMessages();
   const wal = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn";
   const [[walBefore] = [0]] = await connection.rows<[string | number]>(wal);
   const [client, serverCpu, start] = [ownCpuUs(), serverCpuUs(server.pid), performance.now()];
   const ends: number[] = [];
-  for (const [index, request] of requests.entries()) {
+  for (const request of requests) {
     const folded = folder.fold(request);
-    const rows = options["one-table"] ? inOneTable(folded.rows) : folded.rows;
-    await connection.commit(commits, { member: MEMBER, epoch, number: index + 1 }, { ...folded, rows });
+    if (options["one-table"]) folded.steps = folded.steps.map(inOneTable);
+    const divergence = await commitFolded(connection, commits, { member: MEMBER, epoch }, folded);
+    if (divergence !== null) throw new Error(`the store differs from the recording: ${divergence.statement}`);
     ends.push(performance.now());
   }
   const p50Us = medianStepUs(start, ends);

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Connection, type Settings } from "#storage/postgres/connection";
+import { Connection } from "#storage/postgres/connection";
 
 const INSTALLED = "/usr/lib/postgresql";
 const PORT = 5432;
@@ -16,11 +16,23 @@ export function postgresPrograms(): string | null {
   return versions.map((version) => join(INSTALLED, version, "bin")).find((path) => existsSync(join(path, "initdb"))) ?? null;
 }
 
+/** A database of a test's server, reached by its Unix socket. */
+export interface TestDatabase {
+  host: string;
+  port: number;
+  user: string;
+  database: string;
+}
+
+export function urlOf({ host, port, user, database }: TestDatabase): string {
+  return `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+}
+
 export interface PostgresServer {
   /** Of the first process of the server, whose children are its other processes. */
   pid: number;
   /** Makes an empty database. */
-  database(name: string): Promise<Settings>;
+  database(name: string): Promise<TestDatabase>;
   stop(): void;
 }
 
@@ -49,7 +61,7 @@ export async function startPostgres(programs: string, settings: readonly string[
   appendFileSync(join(data, "postgresql.conf"), `${lines.join("\n")}\n`);
   const control = [...asOwner, join(programs, "pg_ctl"), "-w", "-D", data];
   run([...control, "-l", join(folder, "log"), "start"]);
-  const settingsOf = (database: string): Settings => ({ host: folder, port: PORT, user: "postgres", database });
+  const settingsOf = (database: string): TestDatabase => ({ host: folder, port: PORT, user: "postgres", database });
   return {
     pid: Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]),
     database: async (name) => {

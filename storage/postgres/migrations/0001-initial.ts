@@ -134,6 +134,7 @@ CREATE TABLE names (
   name text COLLATE "C" NOT NULL,
   PRIMARY KEY (id)
 );
+CREATE UNIQUE INDEX names_name ON names (name);
 CREATE TABLE events (
   id bigint,
   name bigint NOT NULL,
@@ -478,22 +479,17 @@ CREATE TABLE parks (
   PRIMARY KEY (run_id)
 );
 
--- The owner of the store. A commit raises the number; a commit with another epoch or number than the stored one is refused.
--- counters: the highest id given so far, in the order of COUNTED (storage/schema/codes.ts).
+-- The process that writes: its epoch rises each time the store is opened for writing. number, result and commands are those of
+-- the newest commit: its number, what it was answered, and the commands it decided. counters: the highest id given so far, in the
+-- order of COUNTED (storage/schema/codes.ts); an id that is missing at the end is 0.
 CREATE TABLE members (
   member bigint,
   epoch bigint NOT NULL,
-  fenced smallint NOT NULL,
   number bigint NOT NULL,
   counters bigint[] NOT NULL,
+  result text COLLATE "C" NOT NULL,
+  commands text COLLATE "C" NOT NULL,
   PRIMARY KEY (member)
 ) WITH (fillfactor = 10);
--- The results of the newest commits; a slot is the number modulo the commits kept.
-CREATE TABLE commits (
-  slot bigint,
-  number bigint NOT NULL,
-  bases text COLLATE "C" NOT NULL,
-  commands text COLLATE "C" NOT NULL,
-  PRIMARY KEY (slot)
-) WITH (fillfactor = 50);
+INSERT INTO members (member, epoch, number, counters, result, commands) VALUES (1, 0, 0, '{}', '[0,0]', '[]');
 `;

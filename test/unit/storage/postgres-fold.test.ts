@@ -2,7 +2,7 @@
 import t from "tap";
 import type { Primitive } from "#protocol/wire/feed";
 import { type PostgresType, putColumn, putValue } from "#storage/postgres/columns";
-import { CommitMessages } from "#storage/postgres/commit-messages";
+import { CommitMessages, type Rows } from "#storage/postgres/commit-messages";
 import { BatchFolder, type FoldedBatch } from "#storage/postgres/fold-batch";
 import { MessageBuffer } from "#storage/postgres/message-buffer";
 import { FOLDS, type Part, RUN_PARTS, WRITER_PARTS } from "#storage/postgres/parts";
@@ -25,10 +25,16 @@ function fold(target: BatchFolder, ops: Primitive[], number = 1): FoldedBatch {
 }
 
 /** The values of a column in the rows of a part. */
-function column({ rows }: FoldedBatch, part: Part | undefined, name: string): Primitive[] {
+function column(folded: FoldedBatch, part: Part | undefined, name: string): Primitive[] {
   if (part === undefined) throw new Error("no such part");
   const at = part.columns.findIndex((each) => each.name === name);
-  return (rows.get(part) ?? []).map((row) => row[at] ?? null);
+  return (rowsOf(folded).get(part) ?? []).map((row) => row[at] ?? null);
+}
+
+/** The rows of a batch with a single step. */
+function rowsOf({ steps: [rows, ...more] }: FoldedBatch): Rows {
+  if (rows === undefined || more.length > 0) throw new Error("not a single step");
+  return rows;
 }
 
 t.test("values and columns become binary, with lengths, NULLs and the numbers of 53 bits", async (t) => {
@@ -71,7 +77,7 @@ t.test("a run that is created, moved and ended in one commit is one ended row", 
   putOperation(ops, "update_run", { id: 5, ...stateRow("Completed", { start_time: 3, end_time: 9, marks: "f2" }) });
   putOperation(ops, "set_lineage", { id: 5, lineage_id: 5, caller_run_id: null });
   const folded = fold(folder(), ops);
-  t.equal(folded.rows.has(RUN_PARTS.inserted), false);
+  t.equal(rowsOf(folded).has(RUN_PARTS.inserted), false);
   t.strictSame(column(folded, RUN_PARTS.insertedEnded, "end_time"), [9]);
   t.strictSame(column(folded, RUN_PARTS.insertedEnded, "marks"), ["d@7r1f2"]);
   t.strictSame(column(folded, RUN_PARTS.insertedEnded, "lineage_id"), [5]);
@@ -82,7 +88,7 @@ t.test("a stored run is moved, ended, reported once more and revived by the part
   const step = (state: ReturnType<typeof stateRow>, number: number) => {
     const ops: Primitive[] = [];
     putOperation(ops, "update_run", { id: 1, ...state });
-    const parts = [...fold(target, ops, number).rows.keys()];
+    const parts = [...rowsOf(fold(target, ops, number)).keys()];
     return (Object.keys(RUN_PARTS) as (keyof typeof RUN_PARTS)[]).filter((name) => parts.includes(RUN_PARTS[name]));
   };
   t.strictSame(step(stateRow("Running"), 1), ["moved"]);
@@ -136,10 +142,10 @@ t.test("events get ids in their order, and a row of the coarse index once", asyn
   putTaskRun(ops, 9, 1, "Completed", "Completed");
   const folded = fold(target, ops);
   t.strictSame(column(folded, WRITER_PARTS.events, "id"), [1, 2]);
-  t.strictSame(folded.rows.get(WRITER_PARTS.eventTimes), [[0, 3, 5, 5, 0]]);
+  t.strictSame(rowsOf(folded).get(WRITER_PARTS.eventTimes), [[0, 3, 5, 5, 0]]);
   const repeated = fold(target, ops, 2);
   t.strictSame(column(repeated, WRITER_PARTS.events, "id"), [3, 4]);
-  t.equal(repeated.rows.has(WRITER_PARTS.stretches), false);
+  t.equal(rowsOf(repeated).has(WRITER_PARTS.stretches), false);
   t.equal(folded.result.first_event_id, 1);
   t.equal(repeated.result.first_event_id, 3);
 });
@@ -163,9 +169,11 @@ t.test("a statement is prepared by the first commit that needs it, and once more
   const codes = (number: number) => {
     const ops: Primitive[] = [];
     putOperation(ops, "update_run", { id: number, ...stateRow("Running") });
-    return codesOf(commits.messages({ member: 1, epoch: 1, number }, fold(target, ops, number)));
+    const { steps, counters } = fold(target, ops, number);
+    const fence = { owner: { member: 1, epoch: 1 }, number, counters, result: "[1,1]", commands: "[]" };
+    return codesOf(commits.messages(fence, steps));
   };
-  const parts = ["fence", "moved", "commits"];
+  const parts = ["fence", "moved"];
   const prepared = parts.map(() => "CPBE").join("");
   t.equal(codes(1), `${prepared}S`, "close, parse, bind, execute for each part, then one Sync");
   t.equal(codes(2), `${parts.map(() => "BE").join("")}S`);

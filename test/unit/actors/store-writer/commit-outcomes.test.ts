@@ -1,7 +1,7 @@
 /** What the store writer does with each outcome of the port, from a store that answers as a test says. */
 import t from "tap";
 import { COMMITS, GATEWAY } from "#actors/names";
-import { type CommitDone, StoreWriter } from "#actors/store-writer/store-writer";
+import { type CommitDone, type Probed, StoreWriter } from "#actors/store-writer/store-writer";
 import { Outbox } from "#runtime/effect";
 import type { CommitOutcome, CommitRequest, WritableStore } from "#storage/port";
 import { type Batch, emptyDecision } from "#storage/write/batch";
@@ -27,8 +27,10 @@ class AnsweringStore implements WritableStore {
     return { kind: "applied", result: { number, first_event_id: 5, first_seq: 8, logs: [] } };
   }
 
-  probe(): boolean {
-    return true;
+  probes: (boolean | Promise<boolean>)[] = [];
+
+  probe(): boolean | Promise<boolean> {
+    return this.probes.shift() ?? true;
   }
 
   close(): void {
@@ -39,7 +41,7 @@ class AnsweringStore implements WritableStore {
 function setup(...answers: Answer[]) {
   const store = new AnsweringStore();
   store.answers = answers;
-  const reported: CommitDone[] = [];
+  const reported: (CommitDone | Probed)[] = [];
   const writer = new StoreWriter(store, { nowUs: () => 0, done: (message) => void reported.push(message) });
   const receive = (message: Parameters<StoreWriter["receive"]>[0]) => {
     const out = new Outbox();
@@ -82,6 +84,31 @@ t.test("refused: read-only until a probe succeeds", async (t) => {
   t.match(receive({ kind: "Probe" }), { core: [{ kind: "Writable" }] });
   t.match(receive(request(1, 1)), { core: [{ kind: "Acknowledged", number: 1 }] });
   t.equal(store.asked.length, 2);
+});
+
+t.test("a probe that takes its time: read-only until the store has answered, and probed again after a refusal", async (t) => {
+  const { store, reported, receive } = setup({ kind: "refused", error: "the disk is full", disk_full: true });
+  receive(request(1));
+  const probed = async (answer: Promise<boolean>) => {
+    store.probes = [answer];
+    t.same(receive({ kind: "Probe" }), { core: [], gateway: [], timers: [] }, "nothing is said before the answer");
+    t.same(receive(request(1, 1)), { core: [], gateway: [], timers: [] });
+    await new Promise((resolve) => setImmediate(resolve));
+    const done = reported.pop();
+    if (done === undefined) throw new Error("the answer is not reported");
+    return { first: receive(done), repeated: receive(done) };
+  };
+  const nothing = { core: [], gateway: [], timers: [] };
+  t.same(await probed(Promise.resolve(false)), { first: { ...nothing, timers: ["probe"] }, repeated: nothing });
+  t.same(await probed(Promise.reject(new Error("the connection was lost"))), {
+    first: { ...nothing, timers: ["probe"] },
+    repeated: nothing,
+  });
+  t.match((await probed(Promise.resolve(true))).first, {
+    core: [{ kind: "Writable" }],
+    gateway: [{ kind: "ReadOnly", on: false }],
+    timers: [],
+  });
 });
 
 t.test("fenced: read-only for good, and the reason is said", async (t) => {
