@@ -1,6 +1,7 @@
 /**
  * Folds a batch into the rows of a commit's parts: the last effect on each row, and the rows that follow from the operations
- * (events under their ids, log blocks, indexes by stretches, counts).
+ * (events under their ids, log blocks, indexes by stretches, counts). An operation on a set of rows is a step of its own: what was
+ * folded before is written before.
  *
  * Folding raises counters and adds to caches at once. When the commit fails, drop the folder and make one from the stored marks.
  */
@@ -14,12 +15,14 @@ import { StorageError } from "../sqlite/storage-error.ts";
 import { type Batch, commandsOf } from "../write/batch.ts";
 import type { CounterValues } from "../write/counters.ts";
 import { HOUR_US, QUARTER_US } from "../write/ended-counts.ts";
-import { COLUMNS, OPERATION_NAMES, type OperationName } from "../write/ops.ts";
+import { COLUMNS, OPERATION_NAMES, type OperationName, type RowOf } from "../write/ops.ts";
 import { encoded, encodersOf } from "../write/row-operations.ts";
 import { positionsOf, rowAt, valueAt } from "../write/row-values.ts";
+import { type BulkEvent, backfillRuns, newRuns, runEvents } from "./bulk-rows.ts";
 import type { Rows } from "./commit-messages.ts";
-import { FOLDS, type Part, UPDATES, WRITER_PARTS } from "./parts.ts";
+import { FOLDS, type Part, SET_REMOVALS, UPDATES, WRITER_PARTS } from "./parts.ts";
 import { RunFolder } from "./run-folder.ts";
+import type { GivenIds } from "./trim-history.ts";
 
 /** What a folder must know of the store. */
 export interface StoredMarks {
@@ -29,14 +32,22 @@ export interface StoredMarks {
   living: Map<number, number>;
 }
 
+/** An operation on rows that have to be found. */
+export type SetOperation =
+  | { kind: "delete_runs"; ids: number[] }
+  | { kind: "delete_flow"; id: number }
+  | ({ kind: "trim_history"; given: GivenIds } & RowOf<"trim_history">);
+
 export interface FoldedBatch {
   /** In the order of their statements. */
-  steps: Rows[];
+  steps: (Rows | SetOperation)[];
   /** The counters after the commit, in the order of COUNTED. */
   counters: number[];
   result: CommitResult;
   /** Ids of the commands that the batch answers. */
   commands: number[];
+  /** Whether the folder no longer knows which runs live. */
+  isOutdated: boolean;
 }
 
 /** Stretches cached, for each kind; forgetting one only costs repeated rows. */
@@ -46,6 +57,7 @@ const STRETCH_KINDS = 16;
 
 const ENCODERS = Object.fromEntries(OPERATION_NAMES.map((name) => [name, encodersOf(name)]));
 const EVENT = positionsOf("insert_event");
+const RUN = positionsOf("insert_run");
 const TASK = positionsOf("put_task_run");
 const COUNT = positionsOf("count_runs");
 const ENDED = positionsOf("count_ended");
@@ -85,8 +97,11 @@ export class BatchFolder {
   /** Values noted for a stretch of a kind. */
   readonly #seen = new Map<number, Set<number>>();
   readonly #runs: RunFolder;
+  #steps: (Rows | SetOperation)[] = [];
   #rows: Rows = new Map();
-  /** The counters before the batch: rows with higher ids are not stored. */
+  /** The counters before the batch. */
+  #before: CounterValues;
+  /** The counters before the step: rows with higher ids are not stored. */
   #stored: CounterValues;
   /** By table and key. */
   readonly #effects = new Map<string, Map<Primitive, Effect>>();
@@ -94,9 +109,14 @@ export class BatchFolder {
   readonly #ended = new Map<string, Primitive[]>();
   readonly #quarters = new Map<string, Primitive[]>();
   readonly #times = new Map<number, Times>();
+  /** The newest values of each task run, for the coarse index. */
+  readonly #tasks = new Map<number, Primitive[]>();
+  readonly #deletedFlows = new Set<number>();
+  #receivedUs: number | null = null;
 
   constructor({ counters, names, living }: StoredMarks, nowUs: () => number) {
     this.#counters = { ...counters };
+    this.#before = this.#counters;
     this.#stored = this.#counters;
     this.#names = new Map(names);
     this.#runs = new RunFolder(new Map(living), nowUs, {
@@ -107,20 +127,50 @@ export class BatchFolder {
   }
 
   fold({ batch, logs }: { batch: Batch; logs: LogBlocks }): FoldedBatch {
-    this.#rows = new Map();
-    this.#stored = { ...this.#counters };
+    this.#steps = [];
+    this.#before = { ...this.#counters };
+    this.#stored = this.#before;
+    this.#receivedUs = batch.received_us ?? null;
     const first_event_id = this.#counters.events + 1;
     const first_seq = this.#counters.stream + 1;
     this.#counters.stream += batch.stream.length / 2;
     this.#foldLogs(logs);
-    this.#foldOperations(batch.ops);
-    this.#runs.flush();
-    for (const effects of this.#effects.values()) for (const { part, row } of effects.values()) this.#add(part, row);
-    this.#flushSums(batch.received_us ?? null);
+    this.#foldOperations(storableTexts(batch.ops));
+    this.#flush();
+    this.#flushSums();
+    this.#closeStep();
     const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
-    for (const pending of [this.#effects, this.#counts, this.#ended, this.#quarters, this.#times]) pending.clear();
     const counters = COUNTED.map((name) => this.#counters[name]);
-    return { steps: [this.#rows], counters, result, commands: commandsOf(batch) };
+    const isOutdated = this.#deletedFlows.size > 0;
+    this.#deletedFlows.clear();
+    return { steps: this.#steps, counters, result, commands: commandsOf(batch), isOutdated };
+  }
+
+  /** Makes rows of all that is pending but the sums. */
+  #flush(): void {
+    this.#runs.flush();
+    for (const [id, values] of this.#tasks) this.#noteTaskRun(id, values);
+    this.#tasks.clear();
+    for (const effects of this.#effects.values()) this.#addEffects(effects);
+    this.#flushTimes();
+  }
+
+  #addEffects(effects: Map<Primitive, Effect>): void {
+    for (const { part, row } of effects.values()) this.#add(part, row);
+    effects.clear();
+  }
+
+  /** The rows that follow are written after those so far. */
+  #closeStep(): void {
+    if (this.#rows.size > 0) this.#steps.push(this.#rows);
+    this.#rows = new Map();
+    this.#stored = { ...this.#counters };
+  }
+
+  #addStep(operation: SetOperation): void {
+    this.#flush();
+    this.#closeStep();
+    this.#steps.push(operation);
   }
 
   #add(part: Part, row: Primitive[]): void {
@@ -162,7 +212,7 @@ export class BatchFolder {
   #foldOperation(name: OperationName, ops: readonly Primitive[], at: number): void {
     switch (name) {
       case "insert_run":
-        return this.#runs.insert(ops, at);
+        return this.#runs.insert(ops.slice(at, at + COLUMNS.insert_run.length));
       case "update_run":
         return this.#runs.update(ops, at);
       case "set_lineage":
@@ -173,14 +223,85 @@ export class BatchFolder {
         return this.#foldEvent(ops, at);
       case "put_event_chain":
         return this.#add(WRITER_PARTS.eventChains, [this.#counters.events, rowAt(name, ops, at).depth]);
+      case "insert_quarantine":
+        return this.#add(WRITER_PARTS.quarantine, ops.slice(at, at + COLUMNS[name].length));
       case "count_runs":
       case "count_task_runs":
         return this.#foldCount(name === "count_runs" ? COUNT_KIND.runs : COUNT_KIND.task_runs, ops, at);
       case "count_ended":
         return this.#foldEnded(ops, at);
       default:
-        return this.#foldRow(name, ops, at);
+        if (!this.#foldSet(name, ops, at)) this.#foldRow(name, ops, at);
     }
+  }
+
+  /** Operations that make many rows, or concern those that are found; false for others. */
+  #foldSet(name: OperationName, ops: readonly Primitive[], at: number): boolean {
+    switch (name) {
+      case "insert_backfill_runs":
+        this.#insertRuns(backfillRuns(rowAt(name, ops, at)));
+        return true;
+      case "insert_new_runs": {
+        const { runs, events } = newRuns(rowAt(name, ops, at));
+        this.#insertRuns(runs);
+        this.#insertEvents(events);
+        return true;
+      }
+      case "insert_run_events":
+        this.#insertEvents(runEvents(rowAt(name, ops, at)));
+        return true;
+      case "delete_run":
+        this.#deleteRun(rowAt(name, ops, at).id);
+        return true;
+      case "delete_flow":
+        this.#deletedFlows.add(rowAt(name, ops, at).id);
+        this.#addStep({ kind: name, ...rowAt(name, ops, at) });
+        return true;
+      case "trim_history":
+        this.#addStep({ kind: name, given: this.#before, ...rowAt(name, ops, at) });
+        return true;
+      case "set_run_creator":
+        this.#flush();
+        this.#closeStep();
+        this.#runs.setCreator(rowAt(name, ops, at));
+        return true;
+      default:
+        return this.#removeSet(name, ops, at);
+    }
+  }
+
+  #removeSet(name: OperationName, ops: readonly Primitive[], at: number): boolean {
+    const removal = SET_REMOVALS[name];
+    if (removal === undefined) return false;
+    const effects = this.#effectsOf(removal.table);
+    if (effects.size > 0) {
+      this.#addEffects(effects);
+      this.#closeStep();
+    }
+    this.#add(removal.part, ops.slice(at, at + COLUMNS[name].length));
+    return true;
+  }
+
+  #insertRuns(runs: readonly Primitive[][]): void {
+    for (const values of runs) {
+      for (const tag of tagsOf(values[RUN.tags])) this.#code(tag);
+      this.#runs.insert(values);
+    }
+  }
+
+  #insertEvents(events: readonly BulkEvent[]): void {
+    for (const { values, depth } of events) {
+      this.#foldEvent(values, 0);
+      if (depth > 0) this.#add(WRITER_PARTS.eventChains, [this.#counters.events, depth]);
+    }
+  }
+
+  #deleteRun(id: number): void {
+    this.#flush();
+    this.#runs.forget(id);
+    const last = this.#rows.size === 0 ? this.#steps.at(-1) : undefined;
+    if (last !== undefined && "kind" in last && last.kind === "delete_runs") last.ids.push(id);
+    else this.#addStep({ kind: "delete_runs", ids: [id] });
   }
 
   #foldRow(name: OperationName, ops: readonly Primitive[], at: number): void {
@@ -197,7 +318,7 @@ export class BatchFolder {
     if (name in UPDATES && pending !== undefined && pending.operation !== name) overlay(pending, name, row);
     else if (!known.first || pending === undefined)
       effects.set(key, { operation: name, part: (isNew ? known.inserted : undefined) ?? known.part, row });
-    if (name === "put_task_run") this.#noteTaskRun(ops, at);
+    if (name === "put_task_run") this.#tasks.set(Number(ops[at]), ops.slice(at, at + COLUMNS[name].length));
   }
 
   #effectsOf(table: string): Map<Primitive, Effect> {
@@ -232,12 +353,15 @@ export class BatchFolder {
     }
   }
 
-  #noteTaskRun(ops: readonly Primitive[], at: number): void {
-    const stretch = stretchOf(valueAt(ops, at, TASK.id));
-    this.#note(STRETCH_KIND.task_flow, this.#runs.flowOf(valueAt(ops, at, TASK.run_id)), stretch);
-    const type = valueAt(ops, at, TASK.state_type);
-    const name = valueAt(ops, at, TASK.state_name);
-    if (valueAt(ops, at, TASK.end_time) !== null) this.#note(STRETCH_KIND.task_state, stateCode(type), stretch);
+  #noteTaskRun(id: number, values: readonly Primitive[]): void {
+    const stretch = stretchOf(id);
+    const run = valueAt(values, 0, TASK.run_id);
+    const flow = this.#runs.flowOf(run);
+    if (flow === null) this.#add(WRITER_PARTS.taskFlows, [run, stretch]);
+    else this.#note(STRETCH_KIND.task_flow, flow, stretch);
+    const type = valueAt(values, 0, TASK.state_type);
+    const name = valueAt(values, 0, TASK.state_name);
+    if (valueAt(values, 0, TASK.end_time) !== null) this.#note(STRETCH_KIND.task_state, stateCode(type), stretch);
     if (name !== type) this.#note(STRETCH_KIND.task_state_name, this.#code(name), stretch);
   }
 
@@ -271,13 +395,32 @@ export class BatchFolder {
     if (task === "") addTo(this.#quarters, [Math.floor(endedAt / QUARTER_US), valueAt(ops, at, ENDED.state_name)], delta);
   }
 
-  #flushSums(receivedUs: number | null): void {
-    for (const row of this.#counts.values()) this.#add(WRITER_PARTS.counts, row);
+  #flushTimes(): void {
+    for (const [stretch, { min, max }] of this.#times)
+      this.#add(WRITER_PARTS.eventTimes, [stretch, min, max, this.#receivedUs ?? max, this.#counters.logs]);
+    this.#times.clear();
+  }
+
+  #flushSums(): void {
+    for (const row of this.#counts.values()) if (!this.#deletedFlows.has(Number(row[0]))) this.#add(WRITER_PARTS.counts, row);
     for (const row of this.#ended.values()) this.#add(WRITER_PARTS.endedCounts, row);
     for (const row of this.#quarters.values()) this.#add(WRITER_PARTS.endedQuarters, row);
-    for (const [stretch, { min, max }] of this.#times)
-      this.#add(WRITER_PARTS.eventTimes, [stretch, min, max, receivedUs ?? max, this.#counters.logs]);
+    for (const pending of [this.#counts, this.#ended, this.#quarters]) pending.clear();
   }
+}
+
+/**
+ * Texts of PostgreSQL have no NUL characters: each becomes U+FFFD. The gateway refuses them in requests; what engines report may
+ * have them outside of JSON.
+ */
+function storableTexts(ops: readonly Primitive[]): readonly Primitive[] {
+  const hasNul = (value: Primitive) => typeof value === "string" && value.includes("\0");
+  if (!ops.some(hasNul)) return ops;
+  return ops.map((value) => (hasNul(value) ? String(value).replaceAll("\0", "\uFFFD") : value));
+}
+
+function tagsOf(tags: Primitive | undefined): string[] {
+  return typeof tags === "string" ? (JSON.parse(tags) as string[]) : [];
 }
 
 /** The key of a row within its table: the value of a key of one column, else a text of all. */
@@ -287,10 +430,9 @@ function keyOf(positions: readonly number[], ops: readonly Primitive[], at: numb
   return positions.map((position) => String(ops[at + position])).join("\n");
 }
 
-/** Replaces columns of a row that the same commit puts. */
+/** Replaces columns of a row that the same commit puts; a row that it deletes stays deleted. */
 function overlay(pending: Effect, name: OperationName, row: readonly Primitive[]): void {
-  if (UPDATES[name]?.whole !== pending.operation)
-    throw new StorageError("operation", `${name} follows ${pending.operation} of the same row in one commit`);
+  if (UPDATES[name]?.whole !== pending.operation) return;
   const whole: readonly string[] = COLUMNS[pending.operation];
   for (const [index, column] of COLUMNS[name].entries()) pending.row[whole.indexOf(column)] = row[index] ?? null;
 }

@@ -2,6 +2,7 @@
  * The parts of a commit: each is a statement that changes the rows of one table from rows of values. A part touches a row once at
  * most, because a statement sees the rows as they were before it.
  */
+import { STRETCH_KIND } from "../schema/codes.ts";
 import type { ColumnKind, Columns } from "../write/columns.ts";
 import { COLUMNS, OPERATIONS, type OperationName } from "../write/ops.ts";
 import { type PostgresType, postgresType } from "./columns.ts";
@@ -121,7 +122,20 @@ export const RUN_PARTS = {
   endedBefore: updateStored(CHANGED_COLUMNS, "ended_runs"),
   revived: moveRun("ended_runs", "live_runs"),
   lineage: updateStored(columnsOf("set_lineage"), "live_runs"),
+  // For runs whose insert is in an earlier step or commit.
+  lineageEnded: update("set_lineage", "ended_runs"),
+  traceparent: update("set_traceparent", "live_runs"),
+  traceparentEnded: update("set_traceparent", "ended_runs"),
+  creator: update("set_run_creator", "live_runs"),
+  creatorEnded: update("set_run_creator", "ended_runs"),
 } as const;
+
+/** The coarse index by flow of task runs whose run ended long ago. */
+const TASK_FLOWS: Part = {
+  columns: columns("run_id int8", "stretch int8"),
+  text: (rows) => `INSERT INTO stretches (kind, value, stretch) SELECT ${STRETCH_KIND.task_flow}, r.flow_id, u.stretch
+    FROM (${rows}) u JOIN ended_runs r ON r.id = u.run_id ON CONFLICT DO NOTHING`,
+};
 
 const ADDED = "DO UPDATE SET count = t.count + excluded.count";
 
@@ -139,7 +153,9 @@ export const WRITER_PARTS = {
     columns("id int8", "run_id int8", "attempt int8", "count int8", "level_mask int8", "packed int2", "lines bytea"),
   ),
   runTags: insert("run_tags", columns("tag int8", "run_id int8"), " ON CONFLICT DO NOTHING"),
+  quarantine: insert("quarantine", columnsOf("insert_quarantine")),
   stretches: insert("stretches", columns("kind int8", "value int8", "stretch int8"), " ON CONFLICT DO NOTHING"),
+  taskFlows: TASK_FLOWS,
   runTimes: insert(
     "run_times",
     columns("stretch int8", "start_min int8", "start_max int8"),
@@ -233,6 +249,24 @@ export const FOLDS: Readonly<Partial<Record<OperationName, Fold>>> = {
   put_lineage: puts("put_lineage", "lineages"),
   put_park: puts("put_park", "parks", ["run_id"]),
   delete_park: removes("delete_park", "parks", ["run_id"]),
+};
+
+/** Deletes the rows that one column names or, with `<`, those before it. */
+function removeSet(operation: OperationName, table: string, column: string, comparison: "=" | "<" = "="): SetRemoval {
+  const text = (rows: string) => `DELETE FROM ${table} t USING (${rows}) u WHERE t.${column} ${comparison} u.${column}`;
+  return { table, part: { columns: columnsOf(operation), text } };
+}
+
+interface SetRemoval {
+  readonly table: string;
+  readonly part: Part;
+}
+
+/** Operations that delete the rows they find: what the commit did to the table before is written before. */
+export const SET_REMOVALS: Readonly<Partial<Record<OperationName, SetRemoval>>> = {
+  delete_answers: removeSet("delete_answers", "answers", "run_id"),
+  delete_skips: removeSet("delete_skips", "skips", "schedule_id"),
+  delete_idempotency: removeSet("delete_idempotency", "idempotency", "created_at", "<"),
 };
 
 /** Operations that change some columns of a row, and the operation that puts the whole row. */

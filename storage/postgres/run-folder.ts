@@ -2,7 +2,6 @@
 import type { Primitive } from "#protocol/wire/feed";
 import { type Counted, stretchOf } from "../schema/codes.ts";
 import { joinedMarks, withCommitTime } from "../schema/run-marks.ts";
-import { StorageError } from "../sqlite/storage-error.ts";
 import { COLUMNS, type RowOf, RUN_STATE } from "../write/ops.ts";
 import { encoded, encodersOf } from "../write/row-operations.ts";
 import { positionsOf, valueAt } from "../write/row-values.ts";
@@ -19,7 +18,7 @@ const REPLACED = (Object.keys(RUN_STATE) as (keyof typeof RUN_STATE)[]).map((col
   to: INSERT[column],
 }));
 
-/** Ended runs whose flow is known, because task runs may still be reported. */
+/** Ended runs whose flow is known, because task runs may still be reported; forgetting one only costs a read of its row. */
 const ENDED_REMEMBERED_MAX = 16_384;
 
 /** Stretches whose bounds are known; forgetting one only costs a repeated row. */
@@ -44,8 +43,8 @@ interface Bounds {
 }
 
 export class RunFolder {
-  /** Flow of each living run. */
-  readonly #living: Map<number, number>;
+  /** Flow of each living run; null for one that was revived long after its end. */
+  readonly #living: Map<number, number | null>;
   readonly #ended = new Map<number, number>();
   readonly #nowUs: () => number;
   readonly #sink: Sink;
@@ -55,14 +54,14 @@ export class RunFolder {
   readonly #bounds = new Map<number, Bounds>();
   readonly #widened = new Set<number>();
 
-  constructor(living: Map<number, number>, nowUs: () => number, sink: Sink) {
+  constructor(living: Map<number, number | null>, nowUs: () => number, sink: Sink) {
     this.#living = living;
     this.#nowUs = nowUs;
     this.#sink = sink;
   }
 
-  insert(ops: readonly Primitive[], at: number): void {
-    const values = ops.slice(at, at + COLUMNS.insert_run.length);
+  /** @param values of an insert_run; they are kept and changed */
+  insert(values: Primitive[]): void {
     const id = valueAt(values, 0, INSERT.id);
     this.#pending.set(id, { isNew: true, values, marks: valueAt(values, 0, INSERT.marks) });
     this.#living.set(id, valueAt(values, 0, INSERT.flow_id));
@@ -83,16 +82,25 @@ export class RunFolder {
     this.#lineages.push(row);
   }
 
-  /** Of a run that is new in this commit. */
+  /** Kept until the flush likewise. */
   setTraceparent({ id, traceparent }: RowOf<"set_traceparent">): void {
     this.#traceparents.set(id, traceparent);
   }
 
   /** The flow of a run that lives or ended a short time ago. */
-  flowOf(run: number): number {
-    const flow = this.#living.get(run) ?? this.#ended.get(run);
-    if (flow === undefined) throw new StorageError("operation", `run ${run} ended too long ago for a report on its task runs`);
-    return flow;
+  flowOf(run: number): number | null {
+    return this.#living.get(run) ?? this.#ended.get(run) ?? null;
+  }
+
+  /** Of a stored run: no change of runs is pending. */
+  setCreator({ id, created_by }: RowOf<"set_run_creator">): void {
+    this.#sink.add(this.#living.has(id) ? RUN_PARTS.creator : RUN_PARTS.creatorEnded, [id, created_by]);
+  }
+
+  /** A run that is deleted. */
+  forget(id: number): void {
+    this.#living.delete(id);
+    this.#ended.delete(id);
   }
 
   flush(): void {
@@ -102,11 +110,14 @@ export class RunFolder {
       const { lineage_id = null, caller_run_id = null } = lineages.get(id) ?? {};
       lineages.delete(id);
       const traceparent = this.#traceparents.get(id) ?? null;
+      if (isNew) this.#traceparents.delete(id);
       if (isNew) this.#flushInsert(id, values, [lineage_id, caller_run_id, traceparent]);
       else this.#flushUpdate(id, values, [lineage_id, caller_run_id]);
     }
     for (const { id, lineage_id, caller_run_id } of lineages.values())
-      this.#sink.add(RUN_PARTS.lineage, [id, lineage_id, caller_run_id]);
+      this.#sink.add(this.#living.has(id) ? RUN_PARTS.lineage : RUN_PARTS.lineageEnded, [id, lineage_id, caller_run_id]);
+    for (const [id, traceparent] of this.#traceparents)
+      this.#sink.add(this.#living.has(id) ? RUN_PARTS.traceparent : RUN_PARTS.traceparentEnded, [id, traceparent]);
     this.#flushBounds();
     this.#pending.clear();
     this.#lineages.length = 0;
@@ -149,7 +160,8 @@ export class RunFolder {
 
   #end(id: number): void {
     if (this.#ended.size >= ENDED_REMEMBERED_MAX) this.#ended.clear();
-    this.#ended.set(id, this.flowOf(id));
+    const flow = this.flowOf(id);
+    if (flow !== null) this.#ended.set(id, flow);
     this.#living.delete(id);
   }
 

@@ -184,6 +184,7 @@ class PostgresStore implements WritableStore {
       else this.#open = null;
       throw cause;
     }
+    if (folded.isOutdated) this.#folder = null;
     const { epoch } = this.#standing;
     this.#standing = { epoch, counters: folded.counters, newest: folded.result, commands: folded.commands };
     return { kind: "applied", result: folded.result };

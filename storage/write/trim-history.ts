@@ -16,7 +16,7 @@ const VACUUM_PAGES = 256;
 /** Free pages kept for later writes. */
 const FREE_PAGES_KEPT = 1_024;
 /** Statistics look back 31 days at most. */
-const COUNTS_KEPT_HOURS = 32 * 24;
+export const COUNTS_KEPT_HOURS = 32 * 24;
 
 const OLD_STRETCHES = `SELECT stretch, log_id FROM event_times
   WHERE coalesce(received_max, occurred_max) < ? AND (stretch + 1) * ${STRETCH_IDS} - 1 <= ? ORDER BY stretch LIMIT ?`;

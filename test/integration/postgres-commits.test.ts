@@ -1,123 +1,147 @@
-/** Random batches leave equal rows in SQLite and PostgreSQL; the fence refuses what it must. */
-import t from "tap";
-import { isTerminal, STATE_TYPES, type StateType } from "#protocol/records/state";
-import type { Primitive } from "#protocol/wire/feed";
-import type { CommitRequest } from "#storage/port";
+/**
+ * Random batches over all row operations leave equal rows in SQLite and PostgreSQL, with repeated and refused commits, lost
+ * connections and reopened stores among them. MILLRACE_TEST_BATCHES sets their number.
+ */
+import t, { type Test } from "tap";
+import type { CommitRequest, WritableStore } from "#storage/port";
 import { Connection } from "#storage/postgres/connection";
 import { openPostgresStore } from "#storage/postgres/store";
-import { putOperation } from "#storage/write/ops";
+import { OPERATION_NAMES } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
 import { Writer } from "#storage/write/writer";
-import { postgresPrograms, startPostgres, urlOf } from "../support/postgres-server.ts";
-import { flowRow, putRunEvent, putTaskRun, request, runRow, stateRow } from "../support/storage-rows.ts";
+import { postgresPrograms, startPostgres, type TestDatabase, urlOf } from "../support/postgres-server.ts";
+import { numbersFrom, RandomBatches } from "../support/random-batches.ts";
+import { request } from "../support/storage-rows.ts";
 import { dumpPostgres, dumpSqlite } from "../support/store-dump.ts";
 
-const BATCHES = 300;
-const OPERATIONS_MAX = 12;
+const { MILLRACE_TEST_BATCHES: batches = "600", MILLRACE_TEST_SEED: seed = "1", MILLRACE_TEST_POSTGRES: asked } = process.env;
+const BATCHES_PER_DUMP = 50;
+/** Commits between two disturbances, on average. */
+const COMMITS_BETWEEN = 12;
 const nowUs = () => 1_000;
 
-/** Numbers from 0 to below `limit`, from a seed. */
-function numbersFrom(seed: number): (limit: number) => number {
-  let state = seed;
-  return (limit) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * limit);
-  };
-}
-
-/** Batches of a core that creates, moves, ends and revives runs. */
-class RandomBatches {
-  readonly #next: (limit: number) => number;
-  readonly #states = new Map<number, StateType>();
-  readonly #leases: number[] = [];
-  #leasesGiven = 0;
-
-  constructor(seed: number) {
-    this.#next = numbersFrom(seed);
-  }
-
-  batch(): { ops: Primitive[]; logs: Primitive[]; stream: Primitive[] } {
-    const parts = { ops: [] as Primitive[], logs: [] as Primitive[], stream: [0, 1] as Primitive[] };
-    for (let left = 1 + this.#next(OPERATIONS_MAX); left > 0; left -= 1) this.#step(parts.ops, parts.logs);
-    return parts;
-  }
-
-  #step(ops: Primitive[], logs: Primitive[]): void {
-    const kind = this.#next(8);
-    const run = 1 + this.#next(Math.max(1, this.#states.size));
-    const state = STATE_TYPES[this.#next(STATE_TYPES.length)] ?? "Scheduled";
-    if (kind === 0 || this.#states.size === 0) this.#create(ops, state);
-    else if (kind <= 2) this.#move(ops, run, state);
-    else if (kind === 3) putRunEvent(ops, "run.running", run, 1, state, 1 + this.#next(90));
-    else if (kind === 4) putTaskRun(ops, run * 10 + this.#next(4), run, state, this.#next(2) === 0 ? state : "Odd");
-    else if (kind === 5) logs.push(run, 0, 1, 4, JSON.stringify([[null, 20, "l", 1, "ä".repeat(this.#next(9_000))]]));
-    else if (kind === 6) this.#lease(ops, run);
-    else this.#end(ops, run);
-  }
-
-  #create(ops: Primitive[], state: StateType): void {
-    const id = this.#states.size + 1;
-    this.#states.set(id, state);
-    const end_time = isTerminal(state) ? 20 : null;
-    const tags = this.#next(2) === 0 ? "[]" : '["x","y"]';
-    putOperation(ops, "insert_run", runRow(id, stateRow(state, { end_time, marks: "d@" }), { tags }));
-    if (id % 3 === 0) putOperation(ops, "set_traceparent", { id, traceparent: `00-${id}` });
-    putOperation(ops, "count_runs", { flow_id: 1, state_type: state, delta: 1 });
-  }
-
-  #move(ops: Primitive[], id: number, state: StateType): void {
-    const end_time = isTerminal(state) ? 30 + this.#next(3) : null;
-    const marks = this.#next(2) === 0 ? null : "r@";
-    putOperation(ops, "update_run", { id, ...stateRow(state, { start_time: 15 + this.#next(9), end_time, marks }) });
-    putOperation(ops, "count_runs", { flow_id: 1, state_type: this.#states.get(id) ?? state, delta: -1 });
-    putOperation(ops, "count_runs", { flow_id: 1, state_type: state, delta: 1 });
-    if (this.#next(4) === 0) putOperation(ops, "set_lineage", { id, lineage_id: id, caller_run_id: null });
-    this.#states.set(id, state);
-  }
-
-  #lease(ops: Primitive[], run_id: number): void {
-    const known = this.#leases.pop();
-    if (known !== undefined && this.#next(2) === 0) return putOperation(ops, "delete_lease", { id: known });
-    this.#leasesGiven += 1;
-    this.#leases.push(this.#leasesGiven);
-    putOperation(ops, "insert_lease", { id: this.#leasesGiven, run_id, kind: "run", resources: '{"r":1}', created_at: 3 });
-  }
-
-  #end(ops: Primitive[], run: number): void {
-    const duration = this.#next(2) === 0 ? null : this.#next(9_000_000);
-    const task_name = this.#next(2) === 0 ? "" : `t${run % 3}`;
-    const what = { ended_at: 4_000_000_000, flow_id: 1, task_name, state_type: "Completed", state_name: "Done" } as const;
-    putOperation(ops, "count_ended", { ...what, duration, delta: 1 });
-  }
-}
+/** Refuses commits while the table has a row: when the transaction ends, as a full disk may, or at its first statement. */
+const REFUSALS = `CREATE TABLE refusing (late boolean);
+  CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF EXISTS (SELECT 1 FROM refusing WHERE late = (TG_ARGV[0] = 'late')) THEN
+      RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full';
+    END IF;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER early BEFORE UPDATE ON members FOR EACH ROW EXECUTE FUNCTION refuse('early');
+  CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse('late')`;
+const END_WRITER = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE 'millrace %'";
 
 const programs = postgresPrograms();
-const { MILLRACE_TEST_POSTGRES: asked } = process.env;
 const skip = programs === null && asked !== "required" ? "PostgreSQL is not installed" : false;
 
-t.test("commits of PostgreSQL", { skip }, async (t) => {
+/** The same commits into both stores. */
+class BothStores {
+  readonly #t: Test;
+  readonly #database: TestDatabase;
+  readonly #admin: Connection;
+  readonly #sqlite = openWriteHandle(":memory:", { durability: "normal", salt: 1 });
+  #writer = new Writer(this.#sqlite, { stream: "continue", nowUs });
+  #store: WritableStore;
+
+  private constructor(t: Test, database: TestDatabase, admin: Connection, store: WritableStore) {
+    this.#t = t;
+    this.#database = database;
+    this.#admin = admin;
+    this.#store = store;
+  }
+
+  static async open(t: Test, database: TestDatabase): Promise<BothStores> {
+    const options = { stream: "continue", nowUs, durability: "normal", salt: 1 } as const;
+    const store = await openPostgresStore(urlOf(database), options);
+    const admin = await Connection.open(database);
+    await admin.run(REFUSALS);
+    return new BothStores(t, database, admin, store);
+  }
+
+  get next(): Writer {
+    return this.#writer;
+  }
+
+  async commit(batch: CommitRequest): Promise<void> {
+    const result = this.#writer.commit(batch);
+    this.#t.strictSame(await this.#store.commit(batch), { kind: "applied", result });
+  }
+
+  async repeat(batch: CommitRequest): Promise<void> {
+    const result = this.#writer.commit(batch);
+    this.#t.strictSame(await this.#store.commit(batch), { kind: "already", result });
+  }
+
+  /** PostgreSQL refuses the commit; nothing of it may be left. */
+  async refuse(batch: CommitRequest, when: "early" | "late"): Promise<void> {
+    await this.#admin.run(`INSERT INTO refusing VALUES (${when === "late"})`);
+    this.#t.match(await this.#store.commit(batch), { kind: "refused", error: /could not extend file/, disk_full: true });
+    this.#t.equal(await this.#store.probe(), true, "the row of the owner is not touched by a probe");
+    await this.#admin.run("DELETE FROM refusing");
+  }
+
+  async cut(): Promise<void> {
+    await this.#admin.run(END_WRITER);
+  }
+
+  async reopen(): Promise<void> {
+    await this.#store.close(false);
+    const options = { stream: "continue", nowUs, durability: "normal" } as const;
+    const store = await openPostgresStore(urlOf(this.#database), { ...options, former: this.#store.owner });
+    this.#writer = new Writer(this.#sqlite, { stream: "continue", nowUs, former: this.#writer.owner });
+    this.#t.strictSame(
+      [store.number, store.nextLogId, store.latestSeq, store.decidedCommands],
+      [this.#writer.number, this.#writer.nextLogId, this.#writer.latestSeq, this.#writer.decidedCommands],
+    );
+    this.#store = store;
+  }
+
+  async compare(after: number): Promise<void> {
+    const [expected, found] = [dumpSqlite(this.#sqlite), await dumpPostgres(this.#admin)];
+    for (const [table, rows] of Object.entries(expected)) {
+      const others = found[table] ?? [];
+      const [inSqlite, inPostgres] = [new Set(rows), new Set(others)];
+      const only = { sqlite: rows.filter((row) => !inPostgres.has(row)), postgres: others.filter((row) => !inSqlite.has(row)) };
+      this.#t.strictSame(only, { sqlite: [], postgres: [] }, `the rows of ${table} after ${after} batches`);
+      this.#t.equal(others.length, rows.length);
+    }
+  }
+
+  /** The first events that are left: those before were trimmed. */
+  async firstEvent(): Promise<number> {
+    return (await this.#admin.rows<[number]>("SELECT min(id) FROM events"))[0]?.[0] ?? 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close(false);
+    await this.#admin.close();
+    this.#sqlite.close();
+  }
+}
+
+t.test("equal rows after random batches", { skip, timeout: 600_000 }, async (t) => {
   const server = await startPostgres(programs ?? "no programs of PostgreSQL", ["fsync = off"]);
   t.after(() => server.stop());
-
-  await t.test("equal rows after random batches", async (t) => {
-    const settings = await server.database("random");
-    const store = await openPostgresStore(urlOf(settings), { stream: "continue", nowUs, durability: "normal", salt: 1 });
-    const database = openWriteHandle(":memory:", { durability: "normal", salt: 1 });
-    const writer = new Writer(database, { stream: "continue", nowUs });
-    const batches = new RandomBatches(1);
-    const flow: Primitive[] = [];
-    putOperation(flow, "insert_flow", flowRow(1));
-    for (let number = 1; number <= BATCHES; number += 1) {
-      const batch: CommitRequest = request(writer, number, number === 1 ? { ops: flow } : batches.batch());
-      const expected = writer.commit(batch);
-      t.strictSame(await store.commit(batch), { kind: "applied", result: expected });
-    }
-    const dump = dumpSqlite(database);
-    t.ok((dump["runs"]?.length ?? 0) > BATCHES / 2, "the batches create runs");
-    const connection = await Connection.open(settings);
-    t.strictSame(await dumpPostgres(connection), dump);
-    await connection.close();
-    await store.close(false);
-    database.close();
-  });
+  const both = await BothStores.open(t, await server.database("random"));
+  const next = numbersFrom(Number(seed) + 1);
+  const random = new RandomBatches(Number(seed));
+  for (let number = 1; number <= Number(batches); number += 1) {
+    const batch = request(both.next, number, random.batch());
+    const disturbance = next(COMMITS_BETWEEN);
+    if (disturbance === 0) await both.refuse(batch, next(2) === 0 ? "early" : "late");
+    if (disturbance === 1) await both.cut();
+    await both.commit(batch);
+    if (disturbance === 2) await both.repeat(batch);
+    if (disturbance === 3 && next(3) === 0) await both.reopen();
+    if (number % BATCHES_PER_DUMP === 0) await both.compare(number);
+  }
+  await both.compare(Number(batches));
+  t.strictSame(
+    OPERATION_NAMES.filter((name) => !random.covered.has(name)),
+    [],
+    "every operation occurred",
+  );
+  t.ok((await both.firstEvent()) > 1, "history was trimmed");
+  await both.close();
 });

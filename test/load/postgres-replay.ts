@@ -203,7 +203,7 @@ async function playPostgres(server: PostgresServer, settings: Settings, requests
   const ends: number[] = [];
   for (const request of requests) {
     const folded = folder.fold(request);
-    if (options["one-table"]) folded.steps = folded.steps.map(inOneTable);
+    if (options["one-table"]) folded.steps = folded.steps.map((step) => (step instanceof Map ? inOneTable(step) : step));
     const divergence = await commitFolded(connection, commits, { member: MEMBER, epoch }, folded);
     if (divergence !== null) throw new Error(`the store differs from the recording: ${divergence.statement}`);
     ends.push(performance.now());

@@ -8,7 +8,7 @@ type Row = Readonly<Record<string, unknown>>;
 export type StoreDump = Readonly<Record<string, readonly string[]>>;
 
 /** Not rows of the core: settings and versions of the store itself, and what only one kind has. */
-const OWN_TABLES = ["migrations", "settings", "counters", "members", "commits", "live_runs"];
+const OWN_TABLES = ["migrations", "settings", "counters", "members", "commits", "live_runs", "refusing"];
 /** Ids that the store gives and no client sees, and columns that PostgreSQL has besides. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   steps: ["id"],
@@ -65,9 +65,13 @@ function texts(table: string, rows: readonly Row[]): string[] {
   return lines.sort();
 }
 
-/** Bytes as hexadecimal digits. The lines of a log block are text or bytes in SQLite, and bytes in PostgreSQL. */
+/**
+ * Bytes as hexadecimal digits. Marks without the times of commits: a mark of the same commit as the one before may repeat the time
+ * or leave it out (storage/schema/run-marks.ts). The lines of a log block are text or bytes in SQLite, and bytes in PostgreSQL.
+ */
 function storedForm(table: string, column: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
+  if (column === "marks" && typeof value === "string") return value.replace(/@\d+/g, "@");
   if (table === "log_blocks" && column === "lines") return Buffer.from(String(value)).toString("hex");
   return value;
 }

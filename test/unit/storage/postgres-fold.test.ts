@@ -5,7 +5,7 @@ import { type PostgresType, putColumn, putValue } from "#storage/postgres/column
 import { CommitMessages, type Rows } from "#storage/postgres/commit-messages";
 import { BatchFolder, type FoldedBatch } from "#storage/postgres/fold-batch";
 import { MessageBuffer } from "#storage/postgres/message-buffer";
-import { FOLDS, type Part, RUN_PARTS, WRITER_PARTS } from "#storage/postgres/parts";
+import { FOLDS, type Part, RUN_PARTS, SET_REMOVALS, WRITER_PARTS } from "#storage/postgres/parts";
 import { COUNTED } from "#storage/schema/codes";
 import { buildLogBlocks } from "#storage/schema/log-blocks";
 import { emptyDecision } from "#storage/write/batch";
@@ -33,7 +33,7 @@ function column(folded: FoldedBatch, part: Part | undefined, name: string): Prim
 
 /** The rows of a batch with a single step. */
 function rowsOf({ steps: [rows, ...more] }: FoldedBatch): Rows {
-  if (rows === undefined || more.length > 0) throw new Error("not a single step");
+  if (!(rows instanceof Map) || more.length > 0) throw new Error("not a single step of rows");
   return rows;
 }
 
@@ -150,10 +150,40 @@ t.test("events get ids in their order, and a row of the coarse index once", asyn
   t.equal(repeated.result.first_event_id, 3);
 });
 
-t.test("an operation on many rows is refused", async (t) => {
+t.test("an operation on a set of rows is a step between those of what comes before and after", async (t) => {
   const ops: Primitive[] = [];
+  const lease = { run_id: 2, kind: "run", resources: "{}", created_at: 1 } as const;
+  putOperation(ops, "insert_lease", { id: 1, ...lease });
   putOperation(ops, "delete_run", { id: 1 });
-  t.throws(() => fold(folder(), ops), { message: "delete_run cannot be folded into a commit" });
+  putOperation(ops, "count_runs", { flow_id: 4, state_type: "Failed", delta: -1 });
+  putOperation(ops, "delete_run", { id: 2 });
+  putOperation(ops, "insert_lease", { id: 2, ...lease });
+  const { steps } = fold(folder([[1, 4]]), ops);
+  const parts = (step: unknown) => (step instanceof Map ? [...step.keys()] : step);
+  const inserted = FOLDS.insert_lease?.inserted;
+  t.strictSame(steps.map(parts), [[inserted], { kind: "delete_runs", ids: [1, 2] }, [inserted, WRITER_PARTS.counts]]);
+});
+
+t.test("a removal of what it finds is written after what the commit puts before, in the same round trip", async (t) => {
+  const ops: Primitive[] = [];
+  const answer = { ordinal: 0, value: "1", created_at: 1 };
+  putOperation(ops, "insert_answer", { run_id: 1, ...answer });
+  putOperation(ops, "delete_answers", { run_id: 1 });
+  putOperation(ops, "delete_answers", { run_id: 2 });
+  putOperation(ops, "insert_answer", { run_id: 1, ...answer });
+  const { steps } = fold(folder(), ops);
+  const parts = (step: unknown) => (step instanceof Map ? [...step.keys()] : step);
+  const [put, removal] = [FOLDS.insert_answer?.part, SET_REMOVALS.delete_answers?.part];
+  t.strictSame(steps.map(parts), [[put], [removal, put]]);
+});
+
+t.test("a NUL character of a text becomes U+FFFD, in rows and in keys", async (t) => {
+  const ops: Primitive[] = [];
+  putRunEvent(ops, "a\0b", 1, 4, "Running", 5);
+  putOperation(ops, "put_cursor", { name: "c\0", event_id: 1 });
+  const folded = fold(folder([[1, 4]]), ops);
+  t.strictSame(column(folded, WRITER_PARTS.names, "name"), ["a\uFFFDb", "run"]);
+  t.strictSame(column(folded, FOLDS.put_cursor?.part, "name"), ["c\uFFFD"]);
 });
 
 /** The codes of protocol messages, each a byte before a length that counts itself. */
@@ -169,9 +199,9 @@ t.test("a statement is prepared by the first commit that needs it, and once more
   const codes = (number: number) => {
     const ops: Primitive[] = [];
     putOperation(ops, "update_run", { id: number, ...stateRow("Running") });
-    const { steps, counters } = fold(target, ops, number);
-    const fence = { owner: { member: 1, epoch: 1 }, number, counters, result: "[1,1]", commands: "[]" };
-    return codesOf(commits.messages(fence, steps));
+    const folded = fold(target, ops, number);
+    const fence = { owner: { member: 1, epoch: 1 }, number, counters: folded.counters, result: "[1,1]", commands: "[]" };
+    return codesOf(commits.messages(fence, [rowsOf(folded)]));
   };
   const parts = ["fence", "moved"];
   const prepared = parts.map(() => "CPBE").join("");
