@@ -44,7 +44,8 @@ export interface GatewayOptions {
   home: string;
   served_dir: string | null;
   version: string;
-  database_path: string;
+  /** The path of the SQLite file, or the URL of the PostgreSQL database. */
+  store: string;
   /** Folder of the built dashboard, or null. */
   dashboard: string | null;
   /** The server library; null takes the fastest library that loads here. */
@@ -122,7 +123,7 @@ class HttpGateway implements Gateway, RequestHandler {
     this.#options = options;
     this.#ports = { defect: tellDefect, warn: tellDefect, held: () => undefined, scraped: () => undefined, ...ports };
     this.#access = new Access(options);
-    this.#reads = new Reads(options.database_path, {
+    this.#reads = new Reads(options.store, {
       failed: (exchange, cause) => this.failed(exchange, cause),
       defect: this.#ports.defect,
     });

@@ -11,6 +11,7 @@ import { outboundActor } from "#actors/specs/outbound";
 import type { ThreadCount } from "#actors/tree";
 import { type Clock, processUptimeUs } from "#runtime/clock";
 import type { Threads } from "#runtime/thread";
+import { isPostgresUrl } from "#storage/postgres/location";
 import { checkpoint, openCheckpointHandle } from "#storage/sqlite/checkpoint";
 import { hostIdentity } from "#system/host-identity";
 import { processLimits } from "#system/process-limits";
@@ -54,14 +55,22 @@ export function registerActors(threads: Threads, config: ServerConfig, data: Sha
   );
   host.register({
     name: CHECKPOINTER,
-    start: () => {
-      const database = openCheckpointHandle(data.databasePath);
-      return new Checkpointer(
-        () => checkpoint(data.databasePath, database),
-        () => database.close(),
-      );
-    },
+    start: () => checkpointerOf(data.store),
   });
+}
+
+function checkpointerOf(store: string): Checkpointer {
+  // PostgreSQL makes its own checkpoints.
+  if (isPostgresUrl(store))
+    return new Checkpointer(
+      () => true,
+      () => undefined,
+    );
+  const database = openCheckpointHandle(store);
+  return new Checkpointer(
+    () => checkpoint(store, database),
+    () => database.close(),
+  );
 }
 
 export interface Place {
@@ -78,7 +87,7 @@ export function threadData(config: ServerConfig, servedDir: string | null, clock
     pid: process.pid,
     startedAt: clock.nowUs(),
     startedUptimeUs: processUptimeUs(),
-    databasePath: join(config.home, "db.sqlite"),
+    store: config.store ?? join(config.home, "db.sqlite"),
     host: hostIdentity(),
     openFiles: planOpenFiles(processLimits().openFiles),
     ...place,

@@ -159,10 +159,10 @@ async function registered(threads: Threads): Promise<void> {
 function startUpkeep(
   threads: Threads,
   { home }: ServerConfig,
-  { databasePath }: SharedData,
+  { store }: SharedData,
   { clock, log, isStopping }: { clock: Clock; log: ServerLog; isStopping(): boolean },
 ): () => void {
-  const clean = () => void cleanStepFiles(home, databasePath, clock, log);
+  const clean = () => void cleanStepFiles(home, store, clock, log);
   // Repeated, because a gateway whose thread was restarted begins as one that is starting.
   const serving = () => {
     if (!isStopping()) threads.main.host.send(GATEWAY, { kind: "Serving", reason: null } satisfies Serving);
@@ -191,9 +191,9 @@ function startLine({ version, pid, servedDir }: SharedData, url: string, { flows
 }
 
 /** Deletes the files of large step results that no step names any more. */
-async function cleanStepFiles(home: string, databasePath: string, clock: Clock, log: ServerLog): Promise<void> {
+async function cleanStepFiles(home: string, store: string, clock: Clock, log: ServerLog): Promise<void> {
   try {
-    const deleted = await deleteUnusedStepFiles(home, databasePath, clock.nowUs() / 1_000);
+    const deleted = await deleteUnusedStepFiles(home, store, clock.nowUs() / 1_000);
     if (deleted > 0) log.info(`deleted ${deleted} files of step results that no step names`);
   } catch (error) {
     log.error(`files of step results were not cleaned up: ${error instanceof Error ? error.message : String(error)}`);

@@ -16,7 +16,7 @@ export function describeMetrics(
   { actors, threads }: Pick<Figures, "actors" | "threads">,
   commits: Durations,
 ): CoreFigures {
-  const sizes = facts.fileSizes();
+  const sizes = facts.storeSizes();
   const flows: CoreFigures["flows"] = [];
   for (const { id, project, name } of state.flows.values()) {
     if (flows.length === METRIC_FLOWS_MAX) break;

@@ -9,6 +9,12 @@ import type { Turn } from "../core/turn.ts";
 import { describeClock } from "../dispatcher/clock/clock-status.ts";
 import { capacityFreed, requeue } from "../dispatcher/hand-out/hand-out.ts";
 
+/** Bytes of the database and of its WAL. The WAL of PostgreSQL belongs to all databases of a server, and counts as 0. */
+export interface StoreSizes {
+  database: number;
+  wal: number;
+}
+
 /** Facts about the server, given to the group. They survive a restart of the group. */
 export interface ServerFacts {
   readonly version: string;
@@ -16,7 +22,8 @@ export interface ServerFacts {
   readonly home: string;
   readonly servedDir: string | null;
   readonly startedAt: number;
-  readonly databasePath: string;
+  /** The path of the SQLite file, or the URL of the PostgreSQL database without its password. */
+  readonly storeName: string;
   readonly emailConfigured: boolean;
   /** Ids of the flows registered from code by this server. */
   readonly liveFlows: Set<number>;
@@ -30,8 +37,7 @@ export interface ServerFacts {
   port: number;
   url: string;
   listening(host: string, port: number, url: string): void;
-  /** Sizes of the database and its write-ahead log in bytes. */
-  fileSizes(): { database: number; wal: number };
+  storeSizes(): StoreSizes;
   readonly secrets: Secrets;
   /** Writes changed settings to the configuration file; throws when that fails. */
   writeSettings(changes: Record<string, Record<string, number>>): void;
@@ -71,7 +77,7 @@ export function describeServer(turn: Turn, facts: ServerFacts, streamSeq: number
 
 export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
   const { state } = turn;
-  const sizes = facts.fileSizes();
+  const sizes = facts.storeSizes();
   const saturated = saturatedFlows(turn);
   return {
     host: facts.host,
@@ -80,7 +86,7 @@ export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
     version: facts.version,
     home: facts.home,
     served_dir: facts.servedDir,
-    database_path: facts.databasePath,
+    database_path: facts.storeName,
     database_bytes: sizes.database,
     wal_bytes: sizes.wal,
     resources: Object.fromEntries(state.ledger.list().map(({ name, total, used }) => [name, { total, used }])),

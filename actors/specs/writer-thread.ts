@@ -2,6 +2,7 @@
 import type { Decided, ReadOnly } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
+import type { Outbox } from "#runtime/effect";
 import type { Host } from "#runtime/host";
 import type { Owner } from "#storage/port";
 import { LogWriter } from "../log-writer/log-writer.ts";
@@ -18,7 +19,7 @@ export interface WriterPorts {
    * Opens the store at each start of the writers; stream numbers begin a new block at the first start of a process. `former` is
    * the owner that the writers before were: if another process has opened the store since, it does not take the store back.
    */
-  open(options: WriterStart): OpenedStore;
+  open(options: WriterStart): OpenedStore | Promise<OpenedStore>;
 }
 
 export interface WriterStart {
@@ -37,16 +38,17 @@ export function writerThread(host: Host, { threadStarts, open }: WriterPorts): A
       start: (context, out) => {
         const isFirst = context.generation === 1 && threadStarts === 1;
         const former = opened?.store.owner ?? null;
-        opened = open({ stream: isFirst ? "new_block" : "continue", former, nowUs: context.nowUs });
-        const { store, files } = opened;
-        // The former writer may have ended in the read-only state; this writer starts writable.
-        if (!isFirst) {
-          out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
-          out.send(GATEWAY, { kind: "Decided", commands: [...store.decidedCommands] } satisfies Decided);
-        }
-        const storeWriter = new StoreWriter(store, { nowUs: context.nowUs, done: (message) => host.send(STORE_WRITER, message) });
-        if (files !== null) storeWriter.watch(files, out);
-        return storeWriter;
+        const begin = (open: OpenedStore): StoreWriter => {
+          opened = open;
+          // The former writer may have ended in the read-only state; this writer starts writable.
+          if (!isFirst) {
+            out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
+            out.send(GATEWAY, { kind: "Decided", commands: [...open.store.decidedCommands] } satisfies Decided);
+          }
+          return startWriter(host, open, context.nowUs, out);
+        };
+        const opening = open({ stream: isFirst ? "new_block" : "continue", former, nowUs: context.nowUs });
+        return opening instanceof Promise ? opening.then(begin) : begin(opening);
       },
       resent: () => true,
     },
@@ -62,4 +64,10 @@ export function writerThread(host: Host, { threadStarts, open }: WriterPorts): A
       resent: () => true,
     },
   ];
+}
+
+function startWriter(host: Host, { store, files }: OpenedStore, nowUs: () => number, out: Outbox): StoreWriter {
+  const storeWriter = new StoreWriter(store, { nowUs, done: (message) => host.send(STORE_WRITER, message) });
+  if (files !== null) storeWriter.watch(files, out);
+  return storeWriter;
 }

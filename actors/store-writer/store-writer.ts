@@ -29,6 +29,8 @@ const LOOK_US = 500_000;
 const TAKEN_OVER = "another Millrace has taken over the store; this one only reads until it is started again";
 /** How long after an unknown outcome the commit is made again. */
 const AGAIN_US = 100_000;
+/** After this time with an unknown outcome, clients are told that the store takes no writes. */
+const UNKNOWN_US_MAX = 1_000_000;
 
 interface Probe {
   kind: "Probe";
@@ -64,6 +66,8 @@ export interface OpenedStore {
 interface UnderWay {
   request: CommitRequest;
   startUs: number;
+  /** Whether clients know that the store does not answer. */
+  isAnnounced: boolean;
 }
 
 /** Makes the commit again whose outcome is unknown. */
@@ -155,7 +159,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     const wasGivenUp = batch.refusals !== this.#refusals;
     if (wasGivenUp || (this.#readOnly && changesRows(batch))) return;
     if (!changesRows(batch)) return this.#acknowledge(batch, null, null, out);
-    this.#underWay = { request: message, startUs: this.#nowUs() };
+    this.#underWay = { request: message, startUs: this.#nowUs(), isAnnounced: false };
     this.#attempt(out);
   }
 
@@ -175,10 +179,11 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     this.#settle(underWay, outcome, out);
   }
 
-  #settle({ request, startUs }: UnderWay, outcome: CommitOutcome, out: Outbox): void {
+  #settle(underWay: UnderWay, outcome: CommitOutcome, out: Outbox): void {
+    const { request, startUs } = underWay;
     switch (outcome.kind) {
       case "unknown":
-        return out.setTimer("again", this.#nowUs() + AGAIN_US, { kind: "CommitAgain" });
+        return this.#askAgain(underWay, outcome.error, out);
       case "fenced":
         this.#underWay = null;
         this.#refuse({ error: TAKEN_OVER, disk_full: false }, out);
@@ -190,10 +195,20 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
         break;
       default:
         this.#underWay = null;
+        if (underWay.isAnnounced) announceWritable(out);
         this.#acknowledge(request.batch, outcome.result, this.#nowUs() - startUs, out);
         this.#askForCheckpoint(request.batch.ops.length, out);
     }
     if (this.#waiting.length > 0) this.#takeWaiting(out);
+  }
+
+  /** Reads and the work of engines go on; new requests are refused once the store has been silent for a while. */
+  #askAgain(underWay: UnderWay, error: string, out: Outbox): void {
+    const nowUs = this.#nowUs();
+    out.setTimer("again", nowUs + AGAIN_US, { kind: "CommitAgain" });
+    if (underWay.isAnnounced || nowUs - underWay.startUs < UNKNOWN_US_MAX) return;
+    underWay.isAnnounced = true;
+    out.send(GATEWAY, { kind: "ReadOnly", on: true, status: 503, error, since: nowUs } satisfies ReadOnly);
   }
 
   #takeWaiting(out: Outbox): void {
@@ -304,7 +319,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     if (!takesWrites) return this.#probeLater(out);
     this.#readOnly = false;
     this.#files?.clear();
-    out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
+    announceWritable(out);
     out.send(COMMITS, { kind: "Writable" });
   }
 
@@ -313,4 +328,8 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     const standing = { number, last_seq, refusals: this.#refusals, read_only: this.#readOnly };
     out.send(COMMITS, { kind: "WriterStarted", source, generation, ...standing } satisfies WriterStarted);
   }
+}
+
+function announceWritable(out: Outbox): void {
+  out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
 }

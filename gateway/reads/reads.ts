@@ -12,6 +12,7 @@ import type { Route } from "#protocol/routes/route";
 import { callbackTokenHash } from "#protocol/values/callback-token";
 import type { CommandKind } from "#protocol/wire/command";
 import type { StreamKind } from "#protocol/wire/feed";
+import { isPostgresUrl } from "#storage/postgres/location";
 import type { AnswerPart } from "#storage/queries/answer-part";
 import { isCallbackOpen } from "#storage/queries/durable-pages";
 import { type MessageSubject, messageSubject } from "#storage/queries/message-subject";
@@ -65,9 +66,12 @@ export class Reads {
   readonly #unsent = new UnsentBytes();
   /** Queries whose last answer here exceeded one part, and until when the readers run them. */
   readonly #largeUntilMs = new Map<QueryName, number>();
+  /** Whether cheap queries run here: with PostgreSQL, a round trip would hold up all connections. */
+  readonly #readsHere: boolean;
   #live: readonly number[] = [];
 
   constructor(path: string, ports: ReadsPorts) {
+    this.#readsHere = !isPostgresUrl(path);
     this.#statements = new Statements(openReadHandle(path));
     this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
     // One thread: large bodies are rare, and parsing one takes much memory.
@@ -166,7 +170,7 @@ export class Reads {
   }
 
   #isCheap(read: Read, query: Readonly<Record<string, unknown>>): boolean {
-    return read.here(query) && (this.#largeUntilMs.get(read.query) ?? 0) < Date.now();
+    return this.#readsHere && read.here(query) && (this.#largeUntilMs.get(read.query) ?? 0) < Date.now();
   }
 
   #noteSize(name: QueryName, part: AnswerPart<unknown> | null): void {

@@ -1,5 +1,4 @@
 /** the dispatch group with its commit client, and the actors that react to its state. */
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import type { DispatchSettings } from "#actors/core/state/live-state";
@@ -7,7 +6,7 @@ import { PARKED_WAITS_MAX } from "#actors/core/state/parked-runs";
 import { unfinishedRunsIn } from "#actors/core/state/run-room";
 import { isSameProcess } from "#actors/engine-processes/process-table";
 import { createIdSource } from "#actors/ids";
-import type { ServerFacts } from "#actors/records/server-info";
+import type { ServerFacts, StoreSizes } from "#actors/records/server-info";
 import { coreThread } from "#actors/specs/core-thread";
 import { BACKFILL_NEAR_MAX, BACKFILL_SLICE_RUNS } from "#protocol/limits";
 import { SECRET_KEY_FILE } from "#protocol/values/sealed-text";
@@ -21,23 +20,29 @@ import { Statements } from "#storage/sqlite/statements";
 import { writeSettings } from "../config/settings-file.ts";
 import type { ThreadData } from "./data.ts";
 import { openRuleReaders } from "./rule-readers.ts";
+import { storeSizes } from "./store-sizes.ts";
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const clock = createSystemClock();
   let readers: ReturnType<typeof openRuleReaders> | null = null;
   thread.owns("rule-readers", async () => totalMemory((await readers?.heaps())?.map(memoryOf) ?? []));
+  let sizes = (): StoreSizes => ({ database: 0, wal: 0 });
   const { specs } = coreThread(thread.host, {
     nowUs: () => clock.nowUs(),
     uptimeUs: () => processUptimeUs() - data.startedUptimeUs,
     bootUs: bootTimeUs,
     ids: createIdSource(),
-    openStore: () => new Statements(openReadHandle(data.databasePath)),
+    openStore: () => {
+      const database = openReadHandle(data.store);
+      sizes = storeSizes(data.store, database);
+      return new Statements(database);
+    },
     openReaders: () => {
-      readers = openRuleReaders(data.databasePath);
+      readers = openRuleReaders(data.store);
       return readers;
     },
     settings: settingsOf(data),
-    facts: factsOf(data),
+    facts: factsOf(data, () => sizes()),
     isAlive: isSameProcess,
     threadStarts: data.threadStarts,
   });
@@ -74,16 +79,15 @@ function settingsOf(data: ThreadData): DispatchSettings {
   };
 }
 
-function factsOf(data: ThreadData): ServerFacts {
-  const { config, databasePath } = data;
-  const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+function factsOf(data: ThreadData, sizes: () => StoreSizes): ServerFacts {
+  const { config, store } = data;
   return {
     version: data.version,
     pid: data.pid,
     home: config.home,
     servedDir: data.servedDir,
     startedAt: data.startedAt,
-    databasePath,
+    storeName: isPostgresUrl(store) ? nameOf(store) : store,
     emailConfigured: config.email !== null,
     liveFlows: new Set(),
     customRoutes: [],
@@ -97,7 +101,7 @@ function factsOf(data: ThreadData): ServerFacts {
       this.port = port;
       this.url = url;
     },
-    fileSizes: () => ({ database: bytesOf(databasePath), wal: bytesOf(`${databasePath}-wal`) }),
+    storeSizes: sizes,
     writeSettings: (changes) => writeSettings(config.configPath, changes),
     secrets: new SecretBox(join(config.home, SECRET_KEY_FILE)),
   };

@@ -12,7 +12,8 @@ export interface ThreadData {
   startedAt: number;
   /** Uptime of the process at that moment: one process may start several servers in sequence. */
   startedUptimeUs: number;
-  databasePath: string;
+  /** The path of the SQLite file, or the URL of the PostgreSQL database. */
+  store: string;
   openFiles: OpenFilesPlan;
   /** Name of this host, as in the announcements of engines. */
   host: string;

@@ -90,7 +90,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
   return gateway;
 }
 
-function optionsOf({ config, openFiles, databasePath, servedDir, version, listens }: ThreadData): GatewayOptions {
+function optionsOf({ config, openFiles, store, servedDir, version, listens }: ThreadData): GatewayOptions {
   return {
     host: config.host,
     port: listens ? config.port : null,
@@ -101,7 +101,7 @@ function optionsOf({ config, openFiles, databasePath, servedDir, version, listen
     home: config.home,
     served_dir: servedDir,
     version,
-    database_path: databasePath,
+    store,
     dashboard: DASHBOARD,
     transport: config.transport,
     connections_max: openFiles.connections,

@@ -13,8 +13,8 @@ const RENDER_LIMIT_MS = 2_000;
 
 const DECODER = new TextDecoder();
 
-export function openRuleReaders(databasePath: string): RuleReaders & Pick<ReadPool, "heaps"> {
-  const pool = new ReadPool({ path: databasePath, threads: READER_THREADS });
+export function openRuleReaders(store: string): RuleReaders & Pick<ReadPool, "heaps"> {
+  const pool = new ReadPool({ path: store, threads: READER_THREADS });
   return { ask: (question) => ask(pool, question), close: () => pool.close(), heaps: () => pool.heaps() };
 }
 

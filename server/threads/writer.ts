@@ -1,25 +1,33 @@
-/** the log writer and the store writer around the one write handle. */
-import { writerThread } from "#actors/specs/writer-thread";
+/** the log writer and the store writer around the one handle that writes. */
+import { SERVER_LOG } from "#actors/names";
+import { type WriterStart, writerThread } from "#actors/specs/writer-thread";
 import type { OpenedStore, WatchedFiles } from "#actors/store-writer/store-writer";
 import type { ActorSpec } from "#runtime/actor";
 import type { ThreadHost } from "#runtime/thread";
 import { clearProblem, noteProblem, StoreFiles } from "#storage/home/store-files";
+import { isPostgresUrl } from "#storage/postgres/location";
+import { openPostgresStore } from "#storage/postgres/store";
 import type { Database } from "#storage/sqlite/driver";
 import { SqliteStore } from "#storage/write/sqlite-store";
 import { closeWriteHandle, openWriteHandle } from "#storage/write/write-handle";
-import { Writer, type WriterOptions } from "#storage/write/writer";
+import { Writer } from "#storage/write/writer";
+import type { LogMessage } from "../server-log.ts";
 import type { ThreadData } from "./data.ts";
+import { openWaiting } from "./open-waiting.ts";
 
 export function setUp(data: ThreadData, { host }: ThreadHost): ActorSpec[] {
-  return writerThread(host, { threadStarts: data.threadStarts, open: (options) => openStore(data, options) });
+  const warn = (text: string) => host.send(SERVER_LOG, { level: "warn", text } satisfies LogMessage);
+  const open = (options: WriterStart) =>
+    isPostgresUrl(data.store) ? openPostgres(data, options, warn) : openFile(data, options);
+  return writerThread(host, { threadStarts: data.threadStarts, open });
 }
 
-function openStore({ databasePath, config }: ThreadData, options: WriterOptions): OpenedStore {
-  const database = openWriteHandle(databasePath, { durability: config.durability });
+function openFile({ store, config }: ThreadData, options: WriterStart): OpenedStore {
+  const database = openWriteHandle(store, { durability: config.durability });
   const close = (failed: boolean): void => (failed ? database.close() : closeWriteHandle(database));
   return {
     store: new SqliteStore(new Writer(database, options), close),
-    files: filesOf(databasePath, database),
+    files: filesOf(store, database),
   };
 }
 
@@ -30,4 +38,19 @@ function filesOf(path: string, database: Database): WatchedFiles {
     note: (problem) => noteProblem(path, problem),
     clear: () => clearProblem(path),
   };
+}
+
+/** At the start of a process, the configuration limits the wait for the database; later, the writers wait until it is back. */
+async function openPostgres(
+  { store, config }: ThreadData,
+  options: WriterStart,
+  warn: (text: string) => void,
+): Promise<OpenedStore> {
+  const limitSecs = options.stream === "new_block" ? config.storeWaitSecs : Number.POSITIVE_INFINITY;
+  const opened = await openWaiting(
+    () => openPostgresStore(store, { ...options, durability: config.durability }),
+    limitSecs,
+    warn,
+  );
+  return { store: opened, files: null };
 }

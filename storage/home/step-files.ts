@@ -15,8 +15,8 @@ export const STEP_FILES = join("results", "steps");
 const UNUSED_AFTER_MS = 24 * 3_600_000;
 
 /** Deletes the files of a home that no step has named for a day, and parts of files whose engine died; returns their number. */
-export async function deleteUnusedStepFiles(home: string, databasePath: string, nowMs: number): Promise<number> {
-  const database = openReadHandle(databasePath);
+export async function deleteUnusedStepFiles(home: string, store: string, nowMs: number): Promise<number> {
+  const database = openReadHandle(store);
   try {
     return await deleteUnused(join(home, STEP_FILES), database, nowMs);
   } finally {

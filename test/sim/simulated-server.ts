@@ -459,7 +459,7 @@ function factsOf(startedAt: number): ServerFacts {
     home: "/home",
     servedDir: null,
     startedAt,
-    databasePath: IN_MEMORY,
+    storeName: IN_MEMORY,
     emailConfigured: false,
     liveFlows: new Set(),
     customRoutes: [],
@@ -469,7 +469,7 @@ function factsOf(startedAt: number): ServerFacts {
     port: 4270,
     url: "",
     listening: () => undefined,
-    fileSizes: () => ({ database: 0, wal: 0 }),
+    storeSizes: () => ({ database: 0, wal: 0 }),
     secrets: { present: false, seal: (text) => text, open: (sealed) => sealed, sign: (text) => text.replaceAll(" ", "-") },
     writeSettings: () => undefined,
   };

@@ -62,7 +62,7 @@ export class StubServer {
         home: "/home/someone",
         served_dir: null,
         version: "1.13.0",
-        database_path: join(this.home, "db.sqlite"),
+        store: join(this.home, "db.sqlite"),
         dashboard: null,
         transport: TRANSPORT,
         connections_max: Number.POSITIVE_INFINITY,

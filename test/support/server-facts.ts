@@ -9,7 +9,7 @@ export function serverFacts(): ServerFacts {
     home: "/home",
     servedDir: null,
     startedAt: 0,
-    databasePath: "/home/db.sqlite",
+    storeName: "/home/db.sqlite",
     emailConfigured: false,
     liveFlows: new Set(),
     customRoutes: [],
@@ -19,7 +19,7 @@ export function serverFacts(): ServerFacts {
     port: 0,
     url: "",
     listening: () => undefined,
-    fileSizes: () => ({ database: 0, wal: 0 }),
+    storeSizes: () => ({ database: 0, wal: 0 }),
     writeSettings: () => undefined,
     secrets: testSecrets(),
   };

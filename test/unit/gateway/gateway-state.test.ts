@@ -18,7 +18,7 @@ const OPTIONS = {
   home: "/home/someone",
   served_dir: null,
   version: "1.13.0",
-  database_path: "",
+  store: "",
   dashboard: null,
   transport: null,
   connections_max: Number.POSITIVE_INFINITY,

@@ -39,10 +39,11 @@ class AnsweringStore implements WritableStore {
 }
 
 function setup(...answers: Answer[]) {
+  const clock = { us: 0 };
   const store = new AnsweringStore();
   store.answers = answers;
   const reported: (CommitDone | Probed)[] = [];
-  const writer = new StoreWriter(store, { nowUs: () => 0, done: (message) => void reported.push(message) });
+  const writer = new StoreWriter(store, { nowUs: () => clock.us, done: (message) => void reported.push(message) });
   const receive = (message: Parameters<StoreWriter["receive"]>[0]) => {
     const out = new Outbox();
     writer.receive(message, out);
@@ -51,7 +52,7 @@ function setup(...answers: Answer[]) {
     const timers = out.effects.flatMap((effect) => (effect.kind === "SetTimer" ? [effect.key] : []));
     return { core: sentTo(COMMITS), gateway: sentTo(GATEWAY), timers };
   };
-  return { store, reported, receive };
+  return { store, clock, reported, receive };
 }
 
 function request(number: number, refusals = 0): CommitRequest {
@@ -141,6 +142,26 @@ t.test("unknown: nothing is said, all else waits, and the same request is made u
     "never another content",
   );
   t.equal(store.asked.length, 4);
+});
+
+t.test("unknown for a second: clients are told that the store takes no writes, until it answers", async (t) => {
+  const unknown: CommitOutcome = { kind: "unknown", error: "the connection was lost" };
+  const { clock, receive } = setup(unknown, unknown, unknown, unknown);
+  receive(request(1));
+  clock.us = 999_999;
+  t.same(receive({ kind: "CommitAgain" }).gateway, []);
+  clock.us = 1_000_000;
+  t.match(receive({ kind: "CommitAgain" }).gateway, [
+    { kind: "ReadOnly", on: true, status: 503, error: "the connection was lost" },
+  ]);
+  clock.us = 2_000_000;
+  t.same(receive({ kind: "CommitAgain" }).gateway, [], "told once");
+  const answered = receive({ kind: "CommitAgain" });
+  t.match(answered.gateway, [
+    { kind: "ReadOnly", on: false },
+    { kind: "Committed", first_seq: 8 },
+  ]);
+  t.match(answered.core, [{ kind: "Acknowledged", number: 1 }], "the core learns nothing of it");
 });
 
 t.test("a commit that takes its time: what arrives meanwhile waits in its order", async (t) => {
