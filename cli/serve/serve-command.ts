@@ -19,6 +19,11 @@ export const SERVE: CommandSpec = {
       flags: "--durability <level>",
       description: "normal, or full: each commit is synced to the disk (default: normal)",
     },
+    {
+      flags: "--store <url>",
+      description: "PostgreSQL database of the store (default: MILLRACE_STORE or db.sqlite in the home)",
+    },
+    { flags: "--wait <time>", description: "wait so long for a database that cannot be reached: 60s, 5m (default: 0s)" },
     { flags: "--drain <time>", description: "let runs end before a stop, for at most this time: 60s, 5m (default: 0s)" },
     { flags: "--no-engines", description: "start no engine processes" },
     { flags: "--no-open", description: "do not open a browser" },

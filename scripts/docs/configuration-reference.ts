@@ -6,6 +6,7 @@ import {
   FREE_TABLES,
   type Key,
   SERVER_KEYS,
+  STORE_KEYS,
   VARIABLES,
   WEBHOOKS_KEYS,
 } from "#server/config/config-keys";
@@ -21,6 +22,7 @@ value of the wrong type ends the start with exit code 3. Changes take effect at 
     "## millrace.toml",
     keysOf("server", SERVER_KEYS),
     keysOf("defaults", DEFAULTS_KEYS),
+    keysOf("store", STORE_KEYS),
     keysOf("email", EMAIL_KEYS),
     keysOf("webhooks", WEBHOOKS_KEYS),
     jobKeys(),

@@ -1,6 +1,14 @@
 /** docs/reference/millrace.schema.json: the JSON Schema of millrace.toml, by which editors complete and check it. */
 import { JOB_KEYS } from "#sdk/jobs/job-keys";
-import { DEFAULTS_KEYS, EMAIL_KEYS, FREE_TABLES, type Key, SERVER_KEYS, WEBHOOKS_KEYS } from "#server/config/config-keys";
+import {
+  DEFAULTS_KEYS,
+  EMAIL_KEYS,
+  FREE_TABLES,
+  type Key,
+  SERVER_KEYS,
+  STORE_KEYS,
+  WEBHOOKS_KEYS,
+} from "#server/config/config-keys";
 import { amount, commandWords, schemaOf } from "#server/config/config-values";
 
 type Row = Key<never>;
@@ -15,6 +23,7 @@ export function settingsSchema(): string {
       defaults: tableOf(DEFAULTS_KEYS),
       email: { ...tableOf(EMAIL_KEYS), required: ["host", "from"] },
       webhooks: tableOf(WEBHOOKS_KEYS),
+      store: { ...tableOf(STORE_KEYS), additionalProperties: false },
       resources: { type: "object", description: FREE_TABLES.resources, additionalProperties: schemaOf(amount) },
       engines: { type: "object", description: FREE_TABLES.engines, additionalProperties: schemaOf(commandWords) },
       jobs: { type: "object", description: "Commands as flows", additionalProperties: jobs() },

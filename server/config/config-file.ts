@@ -17,6 +17,8 @@ import {
   MAIL_PORT,
   SERVER_KEYS,
   type ServerTable,
+  STORE_KEYS,
+  type StoreTable,
   WEBHOOKS_KEYS,
   type WebhooksTable,
 } from "./config-keys.ts";
@@ -29,11 +31,12 @@ export interface ConfigFile {
   resources: Record<string, number>;
   email: EmailConfig | null;
   webhooks: WebhooksTable;
+  store: StoreTable;
   engineCommands: EngineCommand[];
 }
 
 /** The jobs are read as a module of flows, with the other files of the folder. */
-const TABLES = ["server", "defaults", "email", "webhooks", "jobs", ...Object.keys(FREE_TABLES)];
+const TABLES = ["server", "defaults", "email", "webhooks", "store", "jobs", ...Object.keys(FREE_TABLES)];
 
 /** @throws ConfigError for text that is not TOML and for values of the wrong type. A missing file counts as empty. */
 export function readConfigFile(path: string): { file: ConfigFile; warnings: string[] } {
@@ -43,9 +46,7 @@ export function readConfigFile(path: string): { file: ConfigFile; warnings: stri
 /** Only the checks, on a parsed document. `name` is the file's name in messages. */
 export function checkConfig(name: string, document: Record<string, unknown>): { file: ConfigFile; warnings: string[] } {
   const warnings: string[] = [];
-  if (Object.hasOwn(document, "store")) {
-    throw new ConfigError(`${name}: [store] is not supported: the store is always the file db.sqlite in the home directory`);
-  }
+  for (const key of Object.keys(tableOf(name, document, "store"))) if (!KEYS_OF_STORE.has(key)) throw unknownStoreKey(name, key);
   for (const key of Object.keys(document)) {
     if (!TABLES.includes(key)) warnings.push(`${name}: unknown table [${key}] is ignored`);
   }
@@ -62,12 +63,21 @@ export function checkConfig(name: string, document: Record<string, unknown>): { 
     ),
     email: Object.hasOwn(document, "email") ? emailOf(name, read("email", EMAIL_KEYS)) : null,
     webhooks: read("webhooks", WEBHOOKS_KEYS),
+    store: read("store", STORE_KEYS),
     engineCommands: Object.entries(tableOf(name, document, "engines")).map(([pattern, value]) => ({
       pattern,
       command: commandWords(`${name}: [engines] "${pattern}"`, value),
     })),
   };
   return { file, warnings };
+}
+
+const KEYS_OF_STORE = new Set(Object.values(STORE_KEYS).map(({ key }) => key));
+
+/** A misspelt key must not send the rows to another store than the one that was meant. */
+function unknownStoreKey(name: string, key: string): ConfigError {
+  const without = "without url, the store is the file db.sqlite in the home directory";
+  return new ConfigError(`${name}: [store] ${key} is not supported: [store] has ${[...KEYS_OF_STORE].join(" and ")}; ${without}`);
 }
 
 function parseToml(path: string): Record<string, unknown> {

@@ -11,6 +11,7 @@ import {
   type Check,
   catchupOf,
   type Durability,
+  databaseUrl,
   durabilityOf,
   flag,
   httpUrl,
@@ -273,6 +274,27 @@ export interface WebhooksTable {
   networks?: string[];
 }
 
+/** [store]: where rows are stored, if not in the file db.sqlite of the home. */
+export interface StoreTable {
+  url?: string;
+  waitSecs?: number;
+}
+
+export const STORE_KEYS: Keys<StoreTable> = {
+  url: {
+    key: "url",
+    check: databaseUrl,
+    about: "PostgreSQL database for the store: `postgres://user:password@host:5432/database`",
+    standard: "the file db.sqlite in the home",
+  },
+  waitSecs: {
+    key: "wait_secs",
+    check: amount,
+    about: "Seconds that the start waits for a database that cannot be reached",
+    standard: "0",
+  },
+};
+
 export const WEBHOOKS_KEYS: Keys<WebhooksTable> = {
   networks: {
     key: "allow",
@@ -298,6 +320,7 @@ export const VARIABLES = {
   MILLRACE_ALLOWED_HOSTS: "As `[server] allowed_hosts`, separated by commas",
   MILLRACE_TOKEN: "As `[server] token`; clients and engines send it",
   MILLRACE_SOCKET: "As `[server] socket`, relative to the working directory",
+  MILLRACE_STORE: "As `[store] url`",
   MILLRACE_OTLP_ENDPOINT: "As `[server] otlp_endpoint`",
   MILLRACE_TRANSPORT: "As `[server] transport`",
   MILLRACE_NO_BROWSER: "Anything but 0, false, no or off: no browser is opened",

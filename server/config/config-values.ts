@@ -1,6 +1,8 @@
 /** Checks of single configuration values. Each error names the place and the expected value. */
+
 import { isIP } from "node:net";
 import { TRANSPORTS } from "#gateway/transport/transport";
+import { isPostgresUrl } from "#storage/postgres/location";
 
 /** The configuration is not usable. The message is one complete line; the command line exits with 3. */
 export class ConfigError extends Error {
@@ -71,6 +73,14 @@ export const httpUrl: Check<string | undefined> = accepting({ type: "string" }, 
   return protocol === "http:" || protocol === "https:"
     ? String(value)
     : refuse(where, "an address such as http://127.0.0.1:4318", value);
+});
+
+/** The URL of a PostgreSQL database. A refusal does not repeat the URL, because it may have a password. */
+export const databaseUrl: Check<string> = accepting({ type: "string", pattern: "^postgres(ql)?://" }, (where, value) => {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  const hasHost = url !== null && (url.hostname !== "" || url.searchParams.has("host"));
+  if (typeof value === "string" && isPostgresUrl(value) && hasHost && url.pathname.length > 1) return value;
+  throw new ConfigError(`${where} must be the URL of a PostgreSQL database: postgres://user:password@host:5432/database`);
 });
 
 export const flag: Check<boolean> = accepting({ type: "boolean" }, (where, value) =>

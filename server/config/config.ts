@@ -15,6 +15,7 @@ import {
   type Catchup,
   ConfigError,
   type Durability,
+  databaseUrl,
   durabilityOf,
   httpUrl,
   integerText,
@@ -147,6 +148,10 @@ export interface ServerConfig {
   retainRunsDays: number | null;
   /** Total of each named resource. */
   resources: Record<string, number>;
+  /** URL of the PostgreSQL database of the store; null: the file db.sqlite in the home. */
+  store: string | null;
+  /** Seconds that the start waits for a database that cannot be reached. */
+  storeWaitSecs: number;
   /** Mail settings, or null. */
   email: EmailConfig | null;
   /** Networks in CIDR notation to which webhooks may go besides loopback and public addresses. */
@@ -166,6 +171,8 @@ export interface ConfigFlags {
   engineMaxRuns?: string | undefined;
   crashRetries?: string | undefined;
   durability?: string | undefined;
+  store?: string | undefined;
+  wait?: string | undefined;
   drain?: string | undefined;
   /** False for --no-engines. */
   engines?: boolean | undefined;
@@ -248,6 +255,9 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     retainDays: defaults.retainDays ?? DEFAULT_RETAIN_DAYS,
     retainRunsDays: defaults.retainRunsDays ?? null,
     resources: file.resources,
+    store:
+      storeUrl("--store", flags.store) ?? storeUrl("MILLRACE_STORE", present(env, "MILLRACE_STORE")) ?? file.store.url ?? null,
+    storeWaitSecs: durationFlag("--wait", flags.wait) ?? file.store.waitSecs ?? 0,
     email: file.email,
     webhookNetworks: file.webhooks.networks ?? [],
     configPath,
@@ -317,6 +327,10 @@ function transportVariable(value: string | undefined): TransportName | undefined
 
 function collectorVariable(value: string | undefined): string | undefined {
   return value === undefined ? undefined : httpUrl("MILLRACE_OTLP_ENDPOINT", value);
+}
+
+function storeUrl(name: string, value: string | undefined): string | undefined {
+  return value === undefined ? undefined : databaseUrl(name, value);
 }
 
 function durabilityFlag(value: string | undefined): Durability | undefined {

@@ -15,6 +15,7 @@ import { bootTimeUs, createSystemClock, processUptimeUs } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
 import { memoryOf, totalMemory } from "#runtime/thread-memory";
 import { SecretBox } from "#storage/home/secret-box";
+import { storeName } from "#storage/postgres/location";
 import { openReadHandle } from "#storage/read/read-handle";
 import { Statements } from "#storage/sqlite/statements";
 import { writeSettings } from "../config/settings-file.ts";
@@ -87,7 +88,7 @@ function factsOf(data: ThreadData, sizes: () => StoreSizes): ServerFacts {
     home: config.home,
     servedDir: data.servedDir,
     startedAt: data.startedAt,
-    storeName: isPostgresUrl(store) ? nameOf(store) : store,
+    storeName: storeName(store),
     emailConfigured: config.email !== null,
     liveFlows: new Set(),
     customRoutes: [],

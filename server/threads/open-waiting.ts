@@ -17,7 +17,7 @@ export async function openWaiting<S>(open: () => Promise<S>, limitSecs: number, 
       return await open();
     } catch (error) {
       const leftMs = start + limitSecs * 1000 - performance.now();
-      if (!(error instanceof StorageError) || error.fault !== "io" || leftMs <= 0) throw error;
+      if (!(error instanceof StorageError) || error.fault !== "unreachable" || leftMs <= 0) throw error;
       if (!warned) warn(`waiting for the store: ${error.message}`);
       warned = true;
       await sleep(Math.min(AGAIN_MS, leftMs));

@@ -49,7 +49,7 @@ const THESE = "(SELECT value FROM json_each(?))";
 export function* unfinishedRuns(statements: Statements, away: ReadonlySet<number> = NO_IDS): Generator<LoadedRun> {
   const unfinished = "SELECT id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL ORDER BY id";
   // One text, because the driver makes an array of each row.
-  const text = statements.raw<[string]>(`SELECT json_group_array(id) FROM (${unfinished})`).get()?.[0] ?? "[]";
+  const text = statements.raw<[string]>(`SELECT json_group_array(id) FROM (${unfinished}) AS unfinished`).get()?.[0] ?? "[]";
   const ids = (JSON.parse(text) as number[]).filter((id) => !away.has(id));
   const answered = hasAnswers(statements);
   for (let index = 0; index < ids.length; index += READ_AT_ONCE) {

@@ -1,22 +1,42 @@
 /** The thread that reads for callers of `BlockingReader`: one connection for each link, made at the first request. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type MessagePort, parentPort } from "node:worker_threads";
-import { GRACE_MS, type ReadAnswer, type ReaderConnect, type ReadRequest } from "./blocking-reader.ts";
-import { Connection, type Settings, type Table } from "./connection.ts";
+import { StorageError } from "../sqlite/storage-error.ts";
+import {
+  GRACE_MS,
+  type Read,
+  type ReadAnswer,
+  type ReadError,
+  type ReaderConnect,
+  type ReadLimits,
+  type ReadRequest,
+} from "./blocking-reader.ts";
+import { Connection, type Settings } from "./connection.ts";
+import { isLost, toPostgresError } from "./errors.ts";
+import { type Portion, ReadSession } from "./read-session.ts";
+
+/** Between two attempts to reach the database. */
+const AGAIN_MS = 100;
+
+/** Code of a statement that took longer than the time limit. */
+const CANCELLED = "57014";
+
+const NOTHING: Portion = { table: { columns: [], rows: [] }, portal: null };
 
 class ServedLink {
   readonly #port: MessagePort;
   readonly #signal: Int32Array;
   readonly #settings: Settings;
-  readonly #limitMs: number;
-  #connection: Promise<Connection> | null = null;
+  readonly #limits: ReadLimits;
+  #session: Promise<ReadSession> | null = null;
 
-  constructor({ port, signal, settings, limitMs }: ReaderConnect) {
+  constructor({ port, signal, settings, limitMs, patienceMs }: ReaderConnect) {
     this.#port = port;
     this.#signal = signal;
     this.#settings = settings;
-    this.#limitMs = limitMs;
+    this.#limits = { limitMs, patienceMs };
     port.on("message", (request: ReadRequest) => void this.#serve(request));
-    port.on("close", () => this.#drop(this.#connection));
+    port.on("close", () => this.#drop(this.#session));
   }
 
   async #serve(request: ReadRequest): Promise<void> {
@@ -26,42 +46,76 @@ class ServedLink {
     Atomics.notify(this.#signal, 0);
   }
 
-  async #answer({ number, text, values }: ReadRequest): Promise<ReadAnswer> {
-    this.#connection ??= this.#open();
-    const connection = this.#connection;
-    try {
-      return { number, table: await this.#inTime(connection.then((open) => open.read(text, values))) };
-    } catch (error) {
-      const { message, code = null, severity } = error as Error & { code?: string; severity?: string };
-      // An error of the statement leaves the connection usable.
-      if (severity !== "ERROR") this.#drop(connection);
-      return { number, error: message, code };
+  async #answer(request: ReadRequest): Promise<ReadAnswer> {
+    const { number } = request;
+    const until = performance.now() + this.#limits.patienceMs;
+    for (;;) {
+      this.#session ??= this.#open();
+      const session = this.#session;
+      try {
+        return { number, portion: await this.#inTime(session.then((open) => read(open, request))) };
+      } catch (error) {
+        if (isLost(error)) this.#drop(session);
+        if (!isLost(error) || !canRepeat(request) || performance.now() >= until) return { number, error: readErrorOf(error) };
+        await sleep(AGAIN_MS);
+      }
     }
   }
 
-  async #open(): Promise<Connection> {
-    const connection = await Connection.open(this.#settings);
-    await connection.run(`SET default_transaction_read_only = on; SET statement_timeout = ${this.#limitMs}`);
-    return connection;
+  async #open(): Promise<ReadSession> {
+    const connection = await Connection.open(this.#settings, "millrace reader");
+    await connection.run(`${READER_SETTINGS}; SET statement_timeout = ${this.#limits.limitMs}`);
+    return new ReadSession(connection);
   }
 
   /** Fails when the connection is silent beyond the time limit of its statements. */
-  #inTime(reading: Promise<Table>): Promise<Table> {
+  #inTime(reading: Promise<Portion>): Promise<Portion> {
     return new Promise((resolve, reject) => {
-      const silent = () => reject(new Error("the connection to PostgreSQL does not answer"));
-      const timer = setTimeout(silent, this.#limitMs + GRACE_MS);
+      const silent = () => reject(new StorageError("unreachable", "the connection to PostgreSQL does not answer"));
+      const timer = setTimeout(silent, this.#limits.limitMs + GRACE_MS);
       reading.then(resolve, reject).finally(() => clearTimeout(timer));
     });
   }
 
   /** The next request makes a new connection. */
-  #drop(connection: Promise<Connection> | null): void {
-    if (this.#connection === connection) this.#connection = null;
-    connection?.then(
-      (open) => open.drop(),
+  #drop(session: Promise<ReadSession> | null): void {
+    if (this.#session === session) this.#session = null;
+    session?.then(
+      ({ connection }) => connection.drop(),
       () => {},
     );
   }
+}
+
+/** No change is possible, and no plan is compiled: reads are short. */
+const READER_SETTINGS = "SET default_transaction_read_only = on; SET jit = off";
+
+async function read(session: ReadSession, request: Read): Promise<Portion> {
+  switch (request.kind) {
+    case "all":
+      return { table: await session.all(request.text, request.values, request.rowsMax), portal: null };
+    case "open":
+      return await session.open(request.text, request.values, request.rowsMax);
+    case "next":
+      return await session.next(request.portal, request.rowsMax);
+    case "close":
+      await session.close(request.portal);
+      return NOTHING;
+    case "exec":
+      await session.exec(request.text);
+      return NOTHING;
+  }
+}
+
+function readErrorOf(error: unknown): ReadError {
+  const { code = null } = error as { code?: string | null };
+  const { fault, message } = toPostgresError(error);
+  return { fault: code === CANCELLED ? "query" : fault, message, code };
+}
+
+/** What continues a transaction or a portal cannot be repeated on another connection. */
+function canRepeat({ kind, ...request }: Read): boolean {
+  return kind === "all" || kind === "open" || (kind === "exec" && "text" in request && request.text === "BEGIN");
 }
 
 parentPort?.on("message", (connect: ReaderConnect) => new ServedLink(connect));

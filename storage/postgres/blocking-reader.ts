@@ -6,63 +6,86 @@
  * the caller sleeps on a shared number that the helper sets after posting, and takes the message without its event loop.
  *
  * A caller is never left waiting: PostgreSQL cancels a statement after the time limit, the helper gives up a silent connection
- * somewhat later, and the caller a silent helper later still.
+ * somewhat later, and the caller a silent helper later still. While the database cannot be reached, the helper tries again for
+ * the patience of the link.
  */
+import { extname } from "node:path";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem, Worker } from "node:worker_threads";
-import type { Settings, Table } from "./connection.ts";
+import { StorageError, type StorageFault } from "../sqlite/storage-error.ts";
+import type { Settings } from "./connection.ts";
+import type { Portion } from "./read-session.ts";
+import type { Table } from "./table.ts";
+
+/** How long reads take at most. */
+export interface ReadLimits {
+  /** For a statement. */
+  limitMs: number;
+  /** For a database that cannot be reached; 0 for one attempt. */
+  patienceMs: number;
+}
+
+/** As the protocol has it. */
+const ALL_ROWS = 0;
 
 /** What a caller's thread gets. The port has to be in the list of transferred objects. */
-export interface ReaderLink {
+export interface ReaderLink extends ReadLimits {
   port: MessagePort;
   /** One number: that of the newest answer. */
   signal: Int32Array;
-  limitMs: number;
 }
 
 /** What the helper gets for a link. */
-export interface ReaderConnect {
-  port: MessagePort;
-  signal: Int32Array;
-  limitMs: number;
+export interface ReaderConnect extends ReaderLink {
   settings: Settings;
 }
 
-export interface ReadRequest {
-  number: number;
-  text: string;
-  values: readonly unknown[];
-}
+export type Read =
+  | { kind: "all"; text: string; values: readonly unknown[]; rowsMax: number }
+  /** The first rows, and a portal for more. */
+  | { kind: "open"; text: string; values: readonly unknown[]; rowsMax: number }
+  | { kind: "next"; portal: string; rowsMax: number }
+  | { kind: "close"; portal: string }
+  | { kind: "exec"; text: string };
 
-export type ReadAnswer = { number: number; table: Table } | { number: number; error: string; code: string | null };
+export type ReadRequest = Read & { number: number };
+
+export type ReadAnswer = { number: number; portion: Portion } | { number: number; error: ReadError };
 
 /** After the time limit: how long the helper waits for the end of a cancelled statement, and the caller for the helper. */
 export const GRACE_MS = 500;
 
-/** A read without rows: PostgreSQL's error code where it has one (57014 after the time limit). */
-export class ReadFailed extends Error {
+/** Why there are no rows; `code` is PostgreSQL's where it has one. */
+export interface ReadError {
+  fault: StorageFault;
+  message: string;
+  code: string | null;
+}
+
+export class ReadFailed extends StorageError {
   readonly code: string | null;
 
-  constructor(message: string, code: string | null) {
-    super(message);
+  constructor({ fault, message, code }: ReadError) {
+    super(fault, message);
     this.name = "ReadFailed";
     this.code = code;
   }
 }
 
 export interface ReaderThread {
-  connect(settings: Settings, limitMs: number): ReaderLink;
+  connect(settings: Settings, limits: ReadLimits): ReaderLink;
   stop(): Promise<void>;
 }
 
 export function startReaderThread(): ReaderThread {
-  const worker = new Worker(new URL("./blocking-reader-thread.ts", import.meta.url));
+  const worker = new Worker(new URL(`./blocking-reader-thread${extname(import.meta.url)}`, import.meta.url));
+  worker.unref();
   return {
-    connect: (settings, limitMs) => {
+    connect: (settings, limits) => {
       const { port1, port2 } = new MessageChannel();
       const signal = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-      const connect: ReaderConnect = { port: port2, signal, limitMs, settings };
+      const connect: ReaderConnect = { port: port2, signal, ...limits, settings };
       worker.postMessage(connect, [port2 as TransferListItem]);
-      return { port: port1, signal, limitMs };
+      return { port: port1, signal, ...limits };
     },
     stop: async () => {
       await worker.terminate();
@@ -79,15 +102,27 @@ export class BlockingReader {
     this.#link = link;
   }
 
-  /** All rows, by column. */
-  all<Row extends object>(text: string, values: readonly unknown[] = []): Row[] {
-    const { columns, rows } = this.#table(text, values);
-    return rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]])) as Row);
+  /** All rows, or the first ones. */
+  all(text: string, values: readonly unknown[] = [], rowsMax = ALL_ROWS): Table {
+    return this.#read({ kind: "all", text, values, rowsMax }).table;
   }
 
-  /** The first row. */
-  get<Row extends object>(text: string, values: readonly unknown[] = []): Row | undefined {
-    return this.all<Row>(text, values)[0];
+  /** The first rows, and the portal that has more of them. It must be read to its end or closed. */
+  open(text: string, values: readonly unknown[], rowsMax: number): Portion {
+    return this.#read({ kind: "open", text, values, rowsMax });
+  }
+
+  next(portal: string, rowsMax: number): Portion {
+    return this.#read({ kind: "next", portal, rowsMax });
+  }
+
+  closePortal(portal: string): void {
+    this.#read({ kind: "close", portal });
+  }
+
+  /** Runs BEGIN, COMMIT or ROLLBACK. */
+  exec(text: string): void {
+    this.#read({ kind: "exec", text });
   }
 
   /** The helper then closes the connection. */
@@ -95,22 +130,23 @@ export class BlockingReader {
     this.#link.port.close();
   }
 
-  #table(text: string, values: readonly unknown[]): Table {
+  #read(read: Read): Portion {
     // The number wraps as the shared one does.
     this.#number = (this.#number + 1) | 0;
-    const request: ReadRequest = { number: this.#number, text, values };
+    const request: ReadRequest = { ...read, number: this.#number };
     this.#link.port.postMessage(request);
     this.#wait();
     const answer = this.#answer();
-    if (answer === null) throw new ReadFailed("the thread that reads from PostgreSQL does not answer", null);
-    if ("error" in answer) throw new ReadFailed(answer.error, answer.code);
-    return answer.table;
+    if (answer === null)
+      throw new ReadFailed({ fault: "reader", message: "the thread that reads from PostgreSQL does not answer", code: null });
+    if ("error" in answer) throw new ReadFailed(answer.error);
+    return answer.portion;
   }
 
   /** Until the answer is there, or the helper has been silent for too long. */
   #wait(): void {
-    const { signal, limitMs } = this.#link;
-    const until = performance.now() + limitMs + 2 * GRACE_MS;
+    const { signal, limitMs, patienceMs } = this.#link;
+    const until = performance.now() + patienceMs + limitMs + 2 * GRACE_MS;
     for (;;) {
       const newest = Atomics.load(signal, 0);
       const leftMs = until - performance.now();

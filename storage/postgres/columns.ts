@@ -51,7 +51,8 @@ function putBytes(buffer: MessageBuffer, value: string | Uint8Array): void {
     return buffer.bytes(value);
   }
   const length = openLength(buffer);
-  buffer.text(value);
+  // PostgreSQL's texts have no NUL: the gateway refuses it from clients, and what engines report is kept in this form.
+  buffer.text(value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value);
   closeLength(buffer, length);
 }
 

@@ -11,6 +11,7 @@ import type { Owner } from "../port.ts";
 import { type PostgresType, putColumn, putValue } from "./columns.ts";
 import { MessageBuffer } from "./message-buffer.ts";
 import type { Part } from "./parts.ts";
+import { CODE, message } from "./protocol-message.ts";
 
 /** What the fence expects of the owner's row, and puts there. */
 export interface Fence {
@@ -41,7 +42,6 @@ const FENCE: Statement = {
   WHERE member = $1 AND epoch = $2 AND number = $3::int8 - 1 RETURNING 1) SELECT 1 / (SELECT count(*) FROM fence)`,
 };
 
-const CODE = { bind: 66, close: 67, execute: 69, parse: 80, statement: 83, sync: 83 } as const;
 const BINARY = 1;
 /** Rows that the text of a defect names. */
 const KEYS_SHOWN = 20;
@@ -160,12 +160,4 @@ function putFence(buffer: MessageBuffer, { owner, number, counters, result, comm
 
 function selected(part: Part, value: (type: PostgresType, place: number) => string): string {
   return `SELECT ${part.columns.map(({ name, type }, index) => `${value(type, index + 1)} AS ${name}`).join(", ")}`;
-}
-
-function message(buffer: MessageBuffer, code: number, put: () => void): void {
-  buffer.byte(code);
-  buffer.int32(0);
-  const length = buffer.end - 4;
-  put();
-  buffer.setInt32(buffer.end - length, length);
 }

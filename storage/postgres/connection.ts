@@ -1,30 +1,21 @@
 /** A connection to PostgreSQL. The package pg is loaded when the first connection is made. */
 import type { Client, ProtocolConnection, Settings, Submittable } from "pg";
 import { type Place, toConnectError, toLossError } from "./errors.ts";
+import type { Execution } from "./execution.ts";
+import type { Table } from "./table.ts";
 
 export type { Settings } from "pg";
 
 /** Type numbers of int8 and int8[]: ids and times fit the integers of JavaScript. */
 const INT8 = 20;
 
-/** Statements that a connection prepares for `read`; further texts are parsed at each call. */
-const PREPARED_MAX = 256;
-
 /** How long a server may take to accept a connection. */
 const CONNECT_WAIT_MS = 10_000;
 /** A silent connection is checked after this time, so that the end of a host is noticed. */
 const KEEP_ALIVE_MS = 10_000;
 
-/** Rows with the names of their columns. */
-export interface Table {
-  columns: string[];
-  rows: unknown[][];
-}
-
 export class Connection {
   readonly #client: Client;
-  /** Names of prepared statements by text. */
-  readonly #prepared = new Map<string, string>();
   #isOpen = true;
 
   private constructor(client: Client) {
@@ -72,13 +63,10 @@ export class Connection {
     return rows as Row[];
   }
 
-  /** The rows of one statement, which is prepared at its first call. */
-  async read(text: string, values: readonly unknown[]): Promise<Table> {
-    const known = this.#prepared.get(text);
-    const name = known ?? (this.#prepared.size < PREPARED_MAX ? `read_${this.#prepared.size}` : "");
-    if (known === undefined && name !== "") this.#prepared.set(text, name);
-    const { fields, rows } = await this.#answer(this.#client.query({ name, text, values, rowMode: "array" }));
-    return { columns: fields.map((field) => field.name), rows };
+  /** Executes a prepared statement. */
+  execute(execution: Execution): Promise<Table> {
+    this.#client.query(execution);
+    return this.#answer(execution.result);
   }
 
   /** Runs statements without values. */
@@ -137,7 +125,13 @@ class Messages implements Submittable {
     this.#resolve();
   }
 
+  handleRowDescription(): void {}
+
   handleDataRow(): void {}
+
+  handlePortalSuspended(): void {}
+
+  handleEmptyQuery(): void {}
 
   handleCommandComplete(): void {
     this.#done += 1;

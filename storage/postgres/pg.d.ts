@@ -1,11 +1,9 @@
 /** What Millrace uses of the package pg. */
 declare module "pg" {
   export interface QueryResult {
-    fields: { name: string }[];
     rows: unknown[][];
   }
   export interface Query {
-    name?: string;
     text: string;
     values?: readonly unknown[];
     rowMode: "array";
@@ -21,12 +19,21 @@ declare module "pg" {
   export interface ProtocolConnection {
     stream: { write(bytes: Uint8Array): boolean; destroy(): void };
   }
+  export interface RowDescription {
+    fields: { name: string; dataTypeID: number }[];
+  }
+  export interface DataRow {
+    fields: (string | null)[];
+  }
   /** Takes the place of a query, and speaks the protocol itself. */
   export interface Submittable {
     submit(connection: ProtocolConnection): null;
     handleError(error: Error): void;
     handleReadyForQuery(): void;
-    handleDataRow(): void;
+    handleRowDescription(message: RowDescription): void;
+    handleDataRow(message: DataRow): void;
+    handleEmptyQuery(): void;
+    handlePortalSuspended(): void;
     handleCommandComplete(): void;
   }
   export class Client {

@@ -42,11 +42,11 @@ function seenBy(statements: Statements, run: number): Seen[] {
 function rowsSeen(seen: readonly Seen[], bound: (from: Seen) => [sql: string, ...values: number[]]) {
   const values: SqlValue[] = [];
   const parts = seen.map((from, index) => {
-    const [sql, ...bounds] = index === 0 ? ["1"] : bound(from);
+    const [sql, ...bounds] = index === 0 ? ["TRUE"] : bound(from);
     values.push(from.lineage, ...(bounds as number[]));
     return `(lineage_id = ? AND ${sql})`;
   });
-  return { where: parts.length === 0 ? "0" : `(${parts.join(" OR ")})`, values };
+  return { where: parts.length === 0 ? "FALSE" : `(${parts.join(" OR ")})`, values };
 }
 
 const STEP_COLUMNS = `s.id, s.identity, s.place, s.name, s.run_id,

@@ -139,7 +139,9 @@ const SELECT_RUNS = SELECT_RUN.replace("FROM runs r JOIN", "FROM json_each(?) j 
 
 /** Rows of these runs, in the same order. */
 function rowsOf(statements: Statements, ids: readonly number[]): Iterable<RunRecordRow> {
-  return ids.length === 0 ? [] : statements.raw<RunRecordRow>(SELECT_RUNS).iterate(JSON.stringify(ids));
+  // SQLite keeps the order of the list.
+  const sql = statements.database.kind === "sqlite" ? SELECT_RUNS : `${SELECT_RUNS} ORDER BY j.place`;
+  return ids.length === 0 ? [] : statements.raw<RunRecordRow>(sql).iterate(JSON.stringify(ids));
 }
 
 export interface Found {

@@ -14,7 +14,11 @@ export interface Statement<Row> {
   iterate(...values: SqlValue[]): IterableIterator<Row>;
 }
 
+/** Which SQL a database understands, where one text for both is not possible. */
+export type DatabaseKind = "sqlite" | "postgres";
+
 export interface Database {
+  readonly kind: DatabaseKind;
   /** Rows as objects by column name. */
   prepare<Row>(sql: string): Statement<Row>;
   /** Rows as arrays in column order: half the cost of objects for wide rows. */
@@ -45,6 +49,7 @@ export function openDriver(path: string, options: DriverOptions): Database {
     timeout: options.busyWaitMs,
   });
   return {
+    kind: "sqlite",
     prepare: <Row>(sql: string) => handle.prepare<SqlValue[], Row>(sql),
     prepareRaw: <Row>(sql: string) => {
       const statement = handle.prepare<SqlValue[], Row>(sql);

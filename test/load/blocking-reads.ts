@@ -40,10 +40,10 @@ const keyOf = (index: number) => [1 + (index % ROWS)];
 async function callOnThread({ link, reads }: Caller): Promise<void> {
   if (parentPort === null) throw new Error("not a thread of a measurement");
   const reader = new BlockingReader(link);
-  reader.get(BY_KEY, [1]);
+  reader.all(BY_KEY, [1]);
   parentPort.postMessage("ready");
   await once(parentPort, "message");
-  for (let index = 0; index < reads; index += 1) reader.get(BY_KEY, keyOf(index));
+  for (let index = 0; index < reads; index += 1) reader.all(BY_KEY, keyOf(index));
   reader.close();
   parentPort.postMessage("done");
   parentPort.close();
@@ -51,7 +51,7 @@ async function callOnThread({ link, reads }: Caller): Promise<void> {
 
 async function seconds(callers: number, reads: number, thread: ReaderThread, settings: Settings): Promise<number> {
   const workers = Array.from({ length: callers }, () => {
-    const link = thread.connect(settings, LIMIT_MS);
+    const link = thread.connect(settings, { limitMs: LIMIT_MS, patienceMs: 0 });
     const caller: Caller = { link, reads };
     return new Worker(new URL(import.meta.url), { workerData: caller, transferList: [link.port] });
   });
@@ -74,11 +74,11 @@ async function measure(server: PostgresServer, reads: number, rounds: number): P
       ALTER TABLE things ADD PRIMARY KEY (id); ANALYZE things`,
   );
   const thread = startReaderThread();
-  const reader = new BlockingReader(thread.connect(settings, LIMIT_MS));
+  const reader = new BlockingReader(thread.connect(settings, { limitMs: LIMIT_MS, patienceMs: 0 }));
   for (let round = 0; round <= rounds; round += 1) {
-    const awaited = await costOf(reads, (index) => connection.read(BY_KEY, keyOf(index)));
-    const blocking = await costOf(reads, (index) => reader.get(BY_KEY, keyOf(index)));
-    const awaitedLarge = await costOf(reads / LARGE_SHARE, () => connection.read(LARGE, []));
+    const awaited = await costOf(reads, (index) => connection.rows(BY_KEY, keyOf(index)));
+    const blocking = await costOf(reads, (index) => reader.all(BY_KEY, keyOf(index)));
+    const awaitedLarge = await costOf(reads / LARGE_SHARE, () => connection.rows(LARGE, []));
     const blockingLarge = await costOf(reads / LARGE_SHARE, () => reader.all(LARGE));
     // The first round compiles the code.
     if (round === 0) continue;

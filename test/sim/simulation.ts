@@ -11,6 +11,7 @@ import type { Committed, FeedMessage } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
 import type { CommitRequest, CommitResult, Owner } from "#storage/port";
 import { runQuery } from "#storage/queries/named";
+import type { Database } from "#storage/sqlite/driver";
 import { Statements } from "#storage/sqlite/statements";
 import { BackfillChecker } from "./checkers/backfills.ts";
 import { CapacityChecker } from "./checkers/capacity.ts";
@@ -100,6 +101,8 @@ export interface SeedOptions {
   /** Replaces the faults drawn from the seed; rules then always exist. */
   faults?: readonly PlannedFault[];
   echo: ((line: string) => void) | null;
+  /** Sees the store at the end of the simulation. */
+  inspect?(database: Database): Promise<void>;
 }
 
 export interface SeedResult {
@@ -119,6 +122,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   };
   try {
     await simulation.run();
+    await options.inspect?.(simulation.database);
     return result(null);
   } catch (cause) {
     const rule = cause instanceof Violation ? cause.rule : "no defects";
@@ -259,6 +263,10 @@ class Simulation {
     this.#outside = new ModelOutside(this.#time, this.#random, () => this.#calm, left);
     this.#retainDays = this.#random.pick([30, 30, 0.0003]);
     [this.#server, this.#gateway] = this.#startProcess();
+  }
+
+  get database(): Database {
+    return this.#disk.database;
   }
 
   /** An engine of the pool; some do not start. */

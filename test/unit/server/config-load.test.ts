@@ -185,7 +185,9 @@ t.test("a wrong value names the file, the key and what was expected", async (t) 
     ['[email]\nhost = "h"', /\[email\] needs a from address/],
     ['[engines]\n"*.py" = "python \'x"', /\[engines\] "\*\.py" must be a command with closed quotes/],
     ["server = 3", /server must be a table/],
-    ["[store]\npath = 1", /\[store\] is not supported/],
+    ["[store]\npath = 1", /\[store\] path is not supported: \[store\] has url and wait_secs/],
+    ["[store]\nurl = 'mysql://h/d'", /\[store\] url must be the URL of a PostgreSQL database/],
+    ["[store]\nurl = 'postgres://h'", /\[store\] url must be the URL of a PostgreSQL database/],
     ["[server\n", /millrace\.toml: line 1, column 8: /],
   ];
   for (const [toml, message] of cases) {

@@ -1,0 +1,78 @@
+/**
+ * The SQL of our queries for PostgreSQL. The texts are written for SQLite, and differ from PostgreSQL's in a few known places:
+ * each rule here is one of them. Functions of SQLite that a text can keep stand in the schema (migrations/0001-initial.ts).
+ */
+
+/** Indexes of SQLite that have the runs which have not ended. */
+const LIVE = new Set(["runs_unfinished"]);
+/** Indexes of SQLite that have the runs which have ended. */
+const ENDED = new Set([
+  "runs_end",
+  "runs_ended",
+  "runs_no_duration",
+  "runs_received",
+  "runs_start",
+  "runs_sub_state",
+  "runs_went_wrong",
+]);
+
+type Rule = readonly [from: RegExp, to: string | ((...groups: string[]) => string)];
+
+const RULES: readonly Rule[] = [
+  // The planner chooses indexes; one of SQLite's partial indexes names the table of runs.
+  [/\bruns(?: (?:AS )?(\w+))? INDEXED BY (\w+)/g, (_all, alias, index) => `${tableOf(String(index))} ${alias ?? "runs"}`],
+  [/ INDEXED BY \w+/g, ""],
+  [/ NOT INDEXED/g, ""],
+  [/\bCROSS JOIN\b/g, "JOIN"],
+  // A list of ids.
+  [/\bIN \(SELECT value FROM json_each\(\?\)\)/g, "= ANY (id_list(?))"],
+  [/\bjson_each\(\?\) (\w+)/g, "unnest(id_list(?)) WITH ORDINALITY AS $1 (value, place)"],
+  [/\bjson_group_array\(([\w.]+)\)/g, "coalesce(json_agg($1)::text, '[]')"],
+  // The writer fills columns with what SQLite reads from the JSON.
+  [/\bjson_extract\((?:(\w+)\.)?resource, '\$\.(kind|id)'\)/g, (_all, table, key) => `${qualified(table)}resource_${key}`],
+  [/(\w+\.parameters) -> \?/g, "json_value($1, ?)"],
+  [/\bmax\((coalesce\([^()]*\)), (coalesce\([^()]*\))\)/g, "greatest($1, $2)"],
+  [/\bifnull\(/g, "coalesce("],
+  [/\binstr\(/g, "strpos("],
+  [/ LIKE /g, " ILIKE "],
+  // All rows.
+  [/\bLIMIT \?/g, "LIMIT nullif(?::bigint, -1)"],
+  // The type of a value that is only compared with NULL cannot be found out.
+  [/\? IS NULL/g, "?::text IS NULL"],
+];
+
+/** Translated texts: few, because each is written in the code or made of a few parts that are. */
+const translated = new Map<string, string>();
+const TRANSLATED_MAX = 1_024;
+
+export function toPostgres(sql: string): string {
+  const known = translated.get(sql);
+  if (known !== undefined) return known;
+  let text = sql;
+  for (const [from, to] of RULES) text = typeof to === "string" ? text.replace(from, to) : text.replace(from, to);
+  if (text.includes("log_blocks"))
+    text = text.replace(/(\w+\.)?\blines\b/g, (_all, table = "") => `log_text(${table}packed, ${table}lines)`);
+  text = numbered(text);
+  if (translated.size >= TRANSLATED_MAX) translated.clear();
+  translated.set(sql, text);
+  return text;
+}
+
+function tableOf(index: string): string {
+  if (LIVE.has(index)) return "live_runs";
+  return ENDED.has(index) ? "ended_runs" : "runs";
+}
+
+function qualified(table: string | undefined): string {
+  return table === undefined ? "" : `${table}.`;
+}
+
+/** `?` outside of quotes becomes $1, $2 and so on. */
+function numbered(sql: string): string {
+  let count = 0;
+  return sql.replace(/'[^']*'|\?/g, (part) => {
+    if (part !== "?") return part;
+    count += 1;
+    return `$${count}`;
+  });
+}

@@ -1,0 +1,5 @@
+/** Rows with the names of their columns. */
+export interface Table {
+  columns: string[];
+  rows: unknown[][];
+}

@@ -1,0 +1,343 @@
+/**
+ * Every query answers from PostgreSQL what it answers from SQLite, byte for byte, and the core loads the same state. The stores
+ * have the rows of simulations.
+ */
+import t, { type Test } from "tap";
+import { RUN_SORTS } from "#protocol/records/run";
+import { SUB_STATES } from "#protocol/records/state";
+import { loadStore } from "#storage/load/load";
+import { eventsAfter, newestEvent } from "#storage/load/load-events";
+import { loadRules } from "#storage/load/load-rules";
+import { loadRun, readTexts, unfinishedRuns } from "#storage/load/load-runs";
+import { Connection } from "#storage/postgres/connection";
+import { migrate } from "#storage/postgres/migrate";
+import { openPostgresReadHandle } from "#storage/postgres/read-handle";
+import { QUERIES, type QueryArguments, type QueryName, runPart } from "#storage/queries/named";
+import type { Database } from "#storage/sqlite/driver";
+import { Statements } from "#storage/sqlite/statements";
+import { runSeed } from "../sim/simulation.ts";
+import { copyToPostgres } from "../support/postgres-copy.ts";
+import { postgresPrograms, startPostgres } from "../support/postgres-server.ts";
+
+const programs = postgresPrograms();
+const { MILLRACE_TEST_POSTGRES: asked } = process.env;
+const skip = programs === null && asked !== "required" ? "PostgreSQL is not installed" : false;
+
+const SEEDS = [3, 7, 22];
+const MESSAGES = 2_500;
+/** Parts of one answer that are compared. */
+const PARTS_MAX = 12;
+const NOW_US = 1_800_000_000_000_000;
+
+type Ask = { [N in QueryName]: [name: N, args: QueryArguments[N]] }[QueryName];
+
+/** Ids and values of the store, of which the arguments are made. */
+class Facts {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  ids(table: string, most = 12, column = "id"): number[] {
+    const rows = this.#statements.raw<[number]>(`SELECT DISTINCT ${column} FROM ${table} WHERE ${column} IS NOT NULL`).all();
+    const ids = rows.map(([id]) => id).sort((a, b) => a - b);
+    const step = Math.max(1, Math.floor(ids.length / most));
+    return [...ids.filter((_id, index) => index % step === 0), 999_999];
+  }
+
+  texts(table: string, column: string): string[] {
+    const rows = this.#statements.raw<[string]>(`SELECT DISTINCT ${column} FROM ${table} WHERE ${column} IS NOT NULL`).all();
+    return rows.map(([text]) => text).sort();
+  }
+
+  hexes(table: string, column: string): string[] {
+    return this.texts(table, `hex(${column})`).slice(0, 12);
+  }
+
+  time(table: string, column: string): number {
+    const rows = this.#statements.raw<[number]>(`SELECT ${column} FROM ${table} WHERE ${column} IS NOT NULL ORDER BY 1`).all();
+    return rows[Math.floor(rows.length / 2)]?.[0] ?? 0;
+  }
+}
+
+function* runQueries(facts: Facts): Generator<QueryArguments["runs"]["query"]> {
+  const start = facts.time("runs", "start_time");
+  const filters: Partial<QueryArguments["runs"]["query"]>[] = [
+    {},
+    { states: ["Failed", "Crashed"] },
+    { states: ["Scheduled", "Running"] },
+    { state_type: "Completed" },
+    ...Object.keys(SUB_STATES).map((state_name) => ({ state_name })),
+    { state_name: "Completed", project: "sim" },
+    { name: "a" },
+    { name: "100%_\\" },
+    { search: "sim/ x" },
+    { search: "\0 'quoted' ;--" },
+    { tags: ["t2"] },
+    { tags: ["t2", "absent"] },
+    { parameters: { x: 3 } },
+    { parameters: { x: "3", "odd 'name'": "v" } },
+    { flow: "shared" },
+    { flow: "shared", states: ["Completed"] },
+    { start_after: start },
+    { start_before: start, states: ["Completed"] },
+    { ended_after: start, states: ["Failed"] },
+    { ended_after: start, ended_before: start + 5_000_000 },
+    { scheduled_after: start },
+    ...facts.ids("schedules", 3).map((schedule_id) => ({ schedule_id })),
+    ...facts.ids("backfills", 3).map((backfill_id) => ({ backfill_id })),
+  ];
+  const cursor = facts.ids("runs", 3)[1] ?? 1;
+  for (const sort of RUN_SORTS)
+    for (const filter of filters) {
+      yield { ...filter, sort, limit: 7 };
+      yield { ...filter, sort, limit: 3, cursor };
+    }
+}
+
+function* eventQueries(facts: Facts): Generator<QueryArguments["events"]["query"]> {
+  const middle = facts.time("events", "occurred");
+  const filters: Partial<QueryArguments["events"]["query"]>[] = [
+    {},
+    { name: "run.*" },
+    { name: "run.completed" },
+    { name: "no such name" },
+    { resource_kind: "run" },
+    { resource_kind: "task_run" },
+    { resource_kind: "flow" },
+    { resource_id: "x" },
+    { after: middle },
+    { before: middle, name: "run.*" },
+    ...facts.ids("runs", 3).map((run_id) => ({ run_id })),
+    ...facts.ids("flows", 3).map((flow_id) => ({ flow_id })),
+    ...facts
+      .texts("runs", "hex(external_id)")
+      .slice(0, 3)
+      .map((hex) => ({ resource_id: uuidOf(hex) })),
+  ];
+  for (const filter of filters)
+    for (const ascending of [true, false]) {
+      yield { ...filter, ascending, limit: 9 };
+      yield { ...filter, ascending, limit: 9, cursor: facts.ids("events", 3)[1] ?? 1 };
+    }
+}
+
+function uuidOf(hex: string): string {
+  return hex.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function* asks(facts: Facts): Generator<Ask> {
+  const live = facts.ids("flows", 4);
+  const page = { limit: 5 };
+  const level = 0;
+  for (const id of facts.ids("runs")) {
+    yield ["run", { id }];
+    yield ["run_tasks", { id }];
+    yield ["run_tasks", { id, query: { after: 2, limit: 2 } }];
+    yield ["run_graph", { id }];
+    yield ["run_timing", { id, now_us: NOW_US }];
+    yield ["run_waited", { id, at: null }];
+    yield ["run_waited", { id, at: NOW_US }];
+    for (const query of [
+      { ...page, level },
+      { ...page, level: 30, search: "E" },
+      { limit: 3, level, tail: true },
+    ])
+      yield ["run_logs", { id, query }];
+    yield ["run_artifacts", { id }];
+    yield ["run_input", { id }];
+    yield ["run_steps", { id, query: page }];
+    yield ["run_waits", { id, query: page }];
+    for (const identity of facts.hexes("steps", "identity")) yield ["run_step", { id, identity: identity.toLowerCase() }];
+  }
+  for (const id of facts.ids("task_runs")) {
+    yield ["task_run", { id }];
+    yield ["task_run_logs", { id, query: { ...page, level } }];
+    yield ["task_run_artifacts", { id }];
+  }
+  for (const query of runQueries(facts)) {
+    yield ["runs", { query }];
+    yield ["run_counts", { query: { ...query, sort: undefined, limit: undefined, cursor: undefined } as never }];
+  }
+  for (const query of eventQueries(facts)) yield ["events", { query }];
+  for (const id of facts.ids("events", 60)) yield ["event", { id }];
+  yield* taskAsks(facts);
+  yield* otherAsks(facts, live);
+}
+
+function* taskAsks(facts: Facts): Generator<Ask> {
+  const start = facts.time("task_runs", "start_time");
+  const filters: Partial<QueryArguments["task_runs"]["query"]>[] = [
+    {},
+    { run_id: facts.ids("task_runs", 3, "run_id")[0] ?? 1 },
+    { project: "sim" },
+    { flow: "shared" },
+    { state_type: "Completed" },
+    { state_name: "Running" },
+    { state_name: "Odd" },
+    { name: "T" },
+    { start_after: start },
+    { start_before: start },
+  ];
+  for (const filter of filters) {
+    yield ["task_runs", { query: { ...filter, limit: 6 } }];
+    yield ["task_runs", { query: { ...filter, limit: 6, cursor: facts.ids("task_runs", 3)[1] ?? 1 } }];
+  }
+  const searches: Partial<QueryArguments["log_search"]["query"]>[] = [
+    {},
+    { q: "e" },
+    { q: "\\ %" },
+    { level: 40 },
+    { flow_id: facts.ids("flows")[0] ?? 1 },
+    { run_id: facts.ids("log_blocks", 3, "run_id")[0] ?? 1 },
+    { after: facts.ids("log_blocks", 3)[1] ?? 1 },
+  ];
+  for (const search of searches) yield ["log_search", { query: { level: 0, limit: 20, ...search } }];
+  const artifacts: Partial<QueryArguments["artifacts"]["query"]>[] = [
+    {},
+    ...facts.texts("artifacts", "kind").map((kind) => ({ kind })),
+    ...facts.texts("artifacts", "key").map((key) => ({ key })),
+    { flow: "shared" },
+    { project: "sim", after: facts.ids("artifacts", 2)[0] ?? 1 },
+    { run_id: facts.ids("artifacts", 2, "run_id")[0] ?? 1 },
+  ];
+  for (const query of artifacts) yield ["artifacts", { query: { limit: 4, ...query } }];
+  for (const id of facts.ids("artifacts")) yield ["artifact", { id }];
+}
+
+function* otherAsks(facts: Facts, live: number[]): Generator<Ask> {
+  for (const id of facts.ids("flows")) {
+    yield ["flow", { id, live, now_us: NOW_US }];
+    yield ["flow_summary", { id, live, now_us: NOW_US }];
+    yield ["flow_schedules", { id, now_us: NOW_US }];
+    yield ["flow_timing", { id }];
+    yield ["flow_backfills", { id }];
+  }
+  for (const project of [null, "sim", "absent"]) {
+    yield ["flow_summaries", { project, live, now_us: NOW_US, results: 3 }];
+    yield ["counts", { project }];
+  }
+  yield ["flow_summaries", { project: null, reference: "sim/shared", live, now_us: NOW_US }];
+  for (const id of facts.ids("schedules")) yield ["schedule", { id, now_us: NOW_US }];
+  for (const id of facts.ids("backfills")) {
+    yield ["backfill", { id }];
+    yield ["backfill_values", { id }];
+    yield ["backfill_created", { id }];
+    yield ["backfill_updated", { id }];
+  }
+  yield ["backfills", { limit: 3 }];
+  for (const each of [1, 100]) yield ["schedule_runs", { after: 0, before: NOW_US * 2, each }];
+  yield* ruleAsks(facts);
+  for (const name of [...facts.texts("variables", "name"), "absent"]) {
+    yield ["variable", { name }];
+    yield ["variable", { name, raw: true }];
+  }
+  yield ["variables", {}];
+  const ended = facts.time("runs", "end_time");
+  for (const hours of [1, 24, 720]) yield ["stats", { hours, now_us: ended + 1_000_000 }];
+}
+
+function* ruleAsks(facts: Facts): Generator<Ask> {
+  const events = facts.ids("events", 25);
+  for (const id of facts.ids("rules")) {
+    yield ["rule", { id }];
+    yield ["rule_firings", { id }];
+    yield ["rule_firings", { id, limit: 2, before: facts.ids("firings", 3)[1] ?? 1 }];
+    for (const open of [true, false]) yield ["rule_expectations", { id, open, limit: 5 }];
+    for (const event_id of [null, ...events.slice(0, 6)]) yield ["rule_test", { id, event_id, now_us: NOW_US }];
+  }
+  yield ["rules", {}];
+  const action = JSON.stringify({ kind: "run", message: "{{ event.name }} {{ run.name }} {{ flow.name }} {{ run.parameters }}" });
+  yield ["rendered_actions", { items: events.map((event) => ({ event, action })) }];
+  for (const id of facts.ids("expectations")) {
+    yield ["expectation_armed", { id }];
+    yield ["expectation_met", { id }];
+  }
+  for (const id of events) yield ["expectation_lapsed", { id }];
+  const middle = facts.time("events", "occurred");
+  for (const name of ["run.completed", "run.*", "a"]) {
+    const match = { events: [name], flows: [], tags: [], states: [], project: null };
+    yield ["expected_event", { match, from_us: middle - 60_000_000, to_us: middle + 60_000_000 }];
+    yield ["expected_event", { match: { ...match, tags: ["t2"], project: "sim" }, from_us: 0, to_us: NOW_US }];
+  }
+}
+
+/** The parts of an answer, or how the query fails. */
+function answerOf<N extends QueryName>(statements: Statements, name: N, first: QueryArguments[N]): (string | null)[] {
+  const texts: (string | null)[] = [];
+  let args: QueryArguments[N] | null = first;
+  try {
+    while (args !== null && texts.length < PARTS_MAX) {
+      const part = runPart(statements, name, args) as { text: string; next: QueryArguments[N] | null } | null;
+      texts.push(part?.text ?? null);
+      args = part?.next ?? null;
+    }
+  } catch (error) {
+    texts.push(`fails: ${String(error)}`);
+  }
+  return texts;
+}
+
+function compareQueries(t: Test, sqlite: Statements, postgres: Statements, met: Set<QueryName>): void {
+  let count = 0;
+  for (const [name, args] of asks(new Facts(sqlite))) {
+    const expected = answerOf(sqlite, name, args);
+    const found = answerOf(postgres, name, args);
+    count += 1;
+    if (expected.some((text) => text !== null && text !== "[]" && !text.startsWith("fails"))) met.add(name);
+    if (JSON.stringify(expected) !== JSON.stringify(found)) t.same(found, expected, `${name} ${JSON.stringify(args)}`);
+  }
+  t.ok(count > 500, `${count} answers compared`);
+}
+
+function compareLoads(t: Test, sqlite: Statements, postgres: Statements): void {
+  const both = <T>(what: string, read: (statements: Statements) => T) => t.strictSame(read(postgres), read(sqlite), what);
+  const events = (statements: Statements, cursor: number) => {
+    const { events, to } = eventsAfter(statements, cursor, 500, () => true);
+    return { to, events: events.map(({ record, ...event }) => ({ ...event, record: record() })) };
+  };
+  both("the state", ({ database }) => loadStore(database));
+  both("unfinished runs", (statements) => [...unfinishedRuns(statements)]);
+  both("rules", (statements) => loadRules(statements));
+  for (const id of new Facts(sqlite).ids("runs", 30)) {
+    both(`run ${id}`, (statements) => loadRun(statements, id, true));
+    both(`texts of run ${id}`, (statements) => readTexts(statements, id));
+  }
+  both("the newest event", newestEvent);
+  for (const cursor of new Facts(sqlite).ids("events", 5))
+    both(`events after ${cursor}`, (statements) => events(statements, cursor));
+}
+
+t.test("queries and loads of both stores", { skip }, async (t) => {
+  const server = await startPostgres(programs ?? "no programs of PostgreSQL", ["fsync = off"]);
+  t.after(() => server.stop());
+  const met = new Set<QueryName>();
+  for (const seed of SEEDS) {
+    const { settings, url } = await emptyDatabase(`queries_${seed}`);
+    const connection = await Connection.open(settings);
+    await migrate(connection);
+    const compare = async (database: Database): Promise<void> => {
+      await copyToPostgres(database, connection);
+      const handle = openPostgresReadHandle(url);
+      const [sqlite, postgres] = [new Statements(database), new Statements(handle)];
+      compareQueries(t, sqlite, postgres, met);
+      compareLoads(t, sqlite, postgres);
+      handle.close();
+    };
+    const { violation } = await runSeed({ seed, messages: MESSAGES, mutation: null, echo: null, inspect: compare });
+    t.equal(violation, null);
+    await connection.close();
+  }
+  t.same(
+    Object.keys(QUERIES).filter((name) => !met.has(name as QueryName)),
+    [],
+    "each query has answered with something",
+  );
+
+  async function emptyDatabase(name: string) {
+    const settings = await server.database(name);
+    const { host = "", port = 0, user = "" } = settings;
+    return { settings, url: `postgres://${user}@/${name}?host=${encodeURIComponent(host)}&port=${port}` };
+  }
+});
