@@ -32,6 +32,7 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
   "cron-parser": { file: "cron-parser", names: ["CronExpressionParser"] },
   luxon: { file: "luxon" },
   "nunjucks/src/parser.js": { file: "nunjucks-parser", names: ["parse"] },
+  pg: { file: "pg", names: ["default"] },
   "prom-client": { file: "prom-client", names: ["Counter", "Gauge", "Histogram", "Registry"] },
   "smol-toml": { file: "smol-toml" },
   typebox: { file: "typebox" },
@@ -115,12 +116,18 @@ function copyLicenses(modules: readonly string[], folder: string): void {
     const [, home, name] = /^\0?(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(path) ?? [];
     if (home !== undefined && name !== undefined) packages.set(name, home);
   }
-  const texts = [...packages].sort().map(([name, home]) => {
-    const [license] = globSync("{LICENSE,LICENCE,license}*", { cwd: home });
-    if (license === undefined) throw new Error(`${name} has no license file`);
-    return `${name}\n\n${readFileSync(join(home, license), "utf8").trim()}\n`;
-  });
+  const texts = [...packages].sort().map(([name, home]) => `${name}\n\n${licenseOf(name, home)}\n`);
   writeFileSync(join(folder, "LICENSES.txt"), texts.join(`\n${"-".repeat(80)}\n\n`));
+}
+
+/** The file of the license, or the section of the readme. */
+function licenseOf(name: string, home: string): string {
+  const [file] = globSync("{LICENSE,LICENCE,license}*", { cwd: home });
+  if (file !== undefined) return readFileSync(join(home, file), "utf8").trim();
+  const [readme] = globSync("{README,readme}*", { cwd: home });
+  const [, section] = readme === undefined ? [] : readFileSync(join(home, readme), "utf8").split(/^#+ licen[cs]e\s*$/im);
+  if (section === undefined) throw new Error(`${name} has no license`);
+  return section.trim();
 }
 
 /**
