@@ -44,7 +44,7 @@ export interface OpenWaits {
  */
 const AWAY = `FROM parks p CROSS JOIN runs r ON r.id = p.run_id LEFT JOIN schedules s ON s.id = r.schedule_id
   WHERE p.parked = 1 AND p.holds = 0 AND r.end_time IS NULL AND r.assigned = 0 AND r.backfill_id IS NULL
-  AND NOT ifnull(r.scheduled_time > s.consumed_until, 0)`;
+  AND NOT coalesce(r.scheduled_time > s.consumed_until, FALSE)`;
 
 function readAway(statements: Statements): AwayRuns {
   const columns = ["r.id", "r.flow_id", "r.lineage_id", "p.wake_at"].map((column) => `json_group_array(${column})`);
