@@ -199,7 +199,7 @@ const WRONG_STARTS_MAX = 1_000;
 const RECEIVED_BEFORE = `SELECT id FROM runs INDEXED BY runs_received WHERE end_time IS NOT NULL AND state_received IS NOT NULL
   AND state_received < ? ORDER BY state_received LIMIT ?`;
 const STARTED_WRONGLY = `SELECT id FROM (SELECT id, end_time, state_received FROM runs INDEXED BY runs_start
-  WHERE end_time IS NOT NULL AND coalesce(start_time, created_at) < ? ORDER BY coalesce(start_time, created_at) LIMIT ?)
+  WHERE end_time IS NOT NULL AND coalesce(start_time, created_at) < ? ORDER BY coalesce(start_time, created_at) LIMIT ?) AS first
   WHERE state_received IS NULL AND end_time < ? LIMIT ?`;
 
 /**

@@ -94,9 +94,13 @@ export function readLines(stored: string | Uint8Array): LogLine[] {
   return parseLines(linesText(stored));
 }
 
+/** What PostgreSQL's function log_text puts before the base64 of deflated lines; JSON text begins with a bracket. */
+const DEFLATED = "d";
+
 /** The JSON text of a stored block. */
 export function linesText(stored: string | Uint8Array): string {
-  return typeof stored === "string" ? stored : inflateRawSync(stored).toString("utf8");
+  if (typeof stored !== "string") return inflateRawSync(stored).toString("utf8");
+  return stored.startsWith(DEFLATED) ? linesText(Buffer.from(stored.slice(DEFLATED.length), "base64")) : stored;
 }
 
 export function parseLines(text: string): LogLine[] {

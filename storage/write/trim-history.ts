@@ -50,7 +50,7 @@ const OLD_FIRED = `SELECT run_id, rule_id FROM fired
 
 function oldRows({ table, ended, time }: (typeof ENDED_ROWS)[number]): string {
   const first = `SELECT id, ${time} AS time FROM ${table} WHERE ${ended} ORDER BY id LIMIT ${ROWS_PER_SLICE}`;
-  return `SELECT id FROM (${first}) WHERE time < ?`;
+  return `SELECT id FROM (${first}) AS oldest WHERE time < ?`;
 }
 
 /** Deletes one slice of rows from before a time: at most `stretches` stretches of events, none above `last_event`. */
@@ -116,6 +116,8 @@ function firstStretches(statements: Statements): { runs: number; tasks: number }
   return { runs: first("runs", "runs"), tasks: first("task_runs", "task_runs") };
 }
 
+/** Pages to give back to the file system: PostgreSQL vacuums by itself. */
 function freePages(statements: Statements): number {
+  if (statements.database.kind === "postgres") return 0;
   return statements.raw<[number]>("PRAGMA freelist_count").get()?.[0] ?? 0;
 }

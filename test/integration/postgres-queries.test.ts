@@ -2,13 +2,23 @@
  * Every query answers from PostgreSQL what it answers from SQLite, byte for byte, and the core loads the same state. The stores
  * have the rows of simulations.
  */
+import { deflateRawSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { RUN_SORTS } from "#protocol/records/run";
 import { SUB_STATES } from "#protocol/records/state";
-import { loadStore } from "#storage/load/load";
-import { eventsAfter, newestEvent } from "#storage/load/load-events";
-import { loadRules } from "#storage/load/load-rules";
-import { loadRun, readTexts, unfinishedRuns } from "#storage/load/load-runs";
+import {
+  endedRunsOf,
+  hasOldHistory,
+  hasSecrets,
+  loadBackfill,
+  loadStore,
+  runsEndedBefore,
+  runsOfFiresAfter,
+} from "#storage/load/load";
+import { durableReads } from "#storage/load/load-durable";
+import { eventsAfter, eventsBefore, eventsBetween, latestEvents, newestEvent, type SeenEvent } from "#storage/load/load-events";
+import { chainOf, hasFired, loadRules } from "#storage/load/load-rules";
+import { loadRun, loadRuns, readTexts, unfinishedRuns } from "#storage/load/load-runs";
 import { Connection } from "#storage/postgres/connection";
 import { migrate } from "#storage/postgres/migrate";
 import { openPostgresReadHandle } from "#storage/postgres/read-handle";
@@ -238,6 +248,19 @@ function* otherAsks(facts: Facts, live: number[]): Generator<Ask> {
   for (const hours of [1, 24, 720]) yield ["stats", { hours, now_us: ended + 1_000_000 }];
 }
 
+/** What simulations lack: a block of deflated lines, and an artifact of a task run. */
+function addRows(database: Database): void {
+  const lines = Array.from({ length: 500 }, (_each, index) => [null, 20, `line ${index}`, index, "ä".repeat(40)]);
+  const id = Number(database.prepareRaw<[number]>("SELECT max(id) FROM log_blocks").get()?.[0] ?? 0) + lines.length;
+  const [run = 1] = database.prepareRaw<[number]>("SELECT min(id) FROM runs").get() ?? [];
+  database
+    .prepare("INSERT INTO log_blocks (id, run_id, attempt, count, level_mask, lines) VALUES (?, ?, 0, ?, 4, ?)")
+    .run(id, run, lines.length, deflateRawSync(JSON.stringify(lines)));
+  database.exec(`INSERT INTO artifacts (id, external_id, run_id, task_run_id, key, kind, created_at, updated_at, data)
+    SELECT coalesce((SELECT max(id) FROM artifacts), 0) + id, randomblob(16), run_id, id, 'k' || id, 'text', 5, 6, '{"text":"t"}'
+    FROM task_runs WHERE id % 7 = 0`);
+}
+
 function* ruleAsks(facts: Facts): Generator<Ask> {
   const events = facts.ids("events", 25);
   for (const id of facts.ids("rules")) {
@@ -291,22 +314,72 @@ function compareQueries(t: Test, sqlite: Statements, postgres: Statements, met: 
   t.ok(count > 500, `${count} answers compared`);
 }
 
+/** Compares what a load returns, or how it fails. */
+type Compare = (what: string, read: (statements: Statements) => unknown) => void;
+
+const plain = ({ record, ...event }: SeenEvent) => ({ ...event, record: record() });
+
 function compareLoads(t: Test, sqlite: Statements, postgres: Statements): void {
-  const both = <T>(what: string, read: (statements: Statements) => T) => t.strictSame(read(postgres), read(sqlite), what);
-  const events = (statements: Statements, cursor: number) => {
-    const { events, to } = eventsAfter(statements, cursor, 500, () => true);
-    return { to, events: events.map(({ record, ...event }) => ({ ...event, record: record() })) };
-  };
+  const facts = new Facts(sqlite);
+  const both: Compare = (what, read) => t.strictSame(read(postgres), read(sqlite), what);
   both("the state", ({ database }) => loadStore(database));
   both("unfinished runs", (statements) => [...unfinishedRuns(statements)]);
   both("rules", (statements) => loadRules(statements));
-  for (const id of new Facts(sqlite).ids("runs", 30)) {
+  both("whether there are secrets", (statements) => hasSecrets(statements));
+  const runs = facts.ids("runs", 30);
+  for (const id of runs) {
     both(`run ${id}`, (statements) => loadRun(statements, id, true));
     both(`texts of run ${id}`, (statements) => readTexts(statements, id));
+    both(`chain of run ${id}`, (statements) => chainOf(statements, id));
+    for (const rule of facts.ids("rules", 3)) both(`rule ${rule} of run ${id}`, (statements) => hasFired(statements, rule, id));
   }
+  both("some runs", (statements) => loadRuns(statements, runs));
+  for (const id of facts.ids("backfills")) both(`backfill ${id}`, (statements) => loadBackfill(statements, id));
+  for (const id of facts.ids("flows")) both(`runs of flow ${id}`, (statements) => endedRunsOf(statements, id, 5));
+  const middle = facts.time("runs", "end_time");
+  for (const before of [0, middle, NOW_US])
+    both(`history before ${before}`, (statements) => hasOldHistory(statements, before, Number.MAX_SAFE_INTEGER));
+  both("runs that ended before", (statements) => runsEndedBefore(statements, middle, 9));
+  for (const id of facts.ids("schedules")) both(`fires of ${id}`, (statements) => runsOfFiresAfter(statements, id, 0));
+  compareEvents(facts, both);
+  compareDurable(facts, both);
+}
+
+function compareEvents(facts: Facts, both: Compare): void {
   both("the newest event", newestEvent);
-  for (const cursor of new Facts(sqlite).ids("events", 5))
-    both(`events after ${cursor}`, (statements) => events(statements, cursor));
+  both("the latest events", (statements) => [...latestEvents(statements, 20)].map(plain));
+  for (const cursor of facts.ids("events", 5)) {
+    both(`events after ${cursor}`, (statements) => {
+      const { events, to } = eventsAfter(statements, cursor, 500, () => true);
+      return { to, events: events.map(plain) };
+    });
+    for (const lineage of facts.ids("lineages", 4)) {
+      const bounds = { name: "run.completed", lineage, after: 0, to: cursor };
+      both(`events before ${cursor}`, (statements) => [...eventsBefore(statements, bounds)].map(plain));
+    }
+  }
+  const middle = facts.time("events", "occurred");
+  for (const name of ["run.completed", "run.*"])
+    both(`${name} between`, (statements) => [...eventsBetween(statements, name, middle - 9_000_000, middle)].map(plain));
+}
+
+function compareDurable(facts: Facts, both: Compare): void {
+  const lineages = facts.ids("lineages");
+  const [away, waits] = [facts.ids("parks", 9, "run_id"), facts.ids("waits")];
+  both("runs that are away", (statements) => durableReads(statements).readAway());
+  both("open waits", (statements) => durableReads(statements).readOpenWaits(new Set(lineages.slice(0, 2))));
+  both("lineages", (statements) => durableReads(statements).readLineages(lineages));
+  both("parks", (statements) => durableReads(statements).readParks(away));
+  both("parked runs", (statements) => durableReads(statements).loadParked(away));
+  both("runs of waits", (statements) => durableReads(statements).findParked({ waits, lineages, callback: "ab" }));
+  for (const id of lineages) {
+    both(`lineage ${id}`, (statements) => durableReads(statements).readLineage(id));
+    both(`newest run of ${id}`, (statements) => durableReads(statements).newestRunOf(id));
+    for (const table of ["steps", "waits"] as const)
+      both(`${table} of ${id}`, (statements) => durableReads(statements).hasRows(table, id));
+    for (const identity of facts.hexes("waits", "identity"))
+      both(`wait ${identity} of ${id}`, (statements) => durableReads(statements).findWait(id, identity.toLowerCase()));
+  }
 }
 
 t.test("queries and loads of both stores", { skip }, async (t) => {
@@ -318,6 +391,7 @@ t.test("queries and loads of both stores", { skip }, async (t) => {
     const connection = await Connection.open(settings);
     await migrate(connection);
     const compare = async (database: Database): Promise<void> => {
+      addRows(database);
       await copyToPostgres(database, connection);
       const handle = openPostgresReadHandle(url);
       const [sqlite, postgres] = [new Statements(database), new Statements(handle)];
