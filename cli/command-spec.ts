@@ -11,7 +11,7 @@ export interface CommandSpec {
   connects?: boolean;
   /** The arguments are parsed elsewhere: nothing is parsed here, not even --help. */
   raw?: boolean;
-  /** Subcommands, in place of `run`. */
+  /** Subcommands, in place of `run` or beside it: then their names are no first argument of the command. */
   commands?: readonly CommandSpec[];
   /** `args` in order, with omitted ones missing at the end; returns the exit code. Loads only its own code. */
   run?(args: readonly string[], options: object): Promise<number>;

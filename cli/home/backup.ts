@@ -12,7 +12,7 @@ export interface CopyOptions {
 }
 
 /** Errors of these commands that the user can resolve, by name. */
-const EXPECTED = new Set(["HomeLockedError", "StorageError"]);
+const EXPECTED = new Set(["HomeLockedError", "StorageError", "TransferError"]);
 
 export async function backup(file: string, options: CopyOptions): Promise<number> {
   const { backUp } = await import("#server/operations/backup");
@@ -47,7 +47,8 @@ function contents({ runs, events, bytes }: { runs: number; events: number; bytes
   return `${counted(runs, "run")}, ${counted(events, "event")}, ${counted(Math.ceil(bytes / 1024), "KiB", "KiB")}`;
 }
 
-async function told<T>(result: Promise<T>): Promise<T> {
+/** The result, or its error as one that the command line explains. */
+export async function told<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
   } catch (error) {

@@ -6,6 +6,7 @@ import type { CopyOptions } from "./backup.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import type { ServiceOptions } from "./service.ts";
 import type { StopOptions } from "./stop.ts";
+import type { TransferOptions } from "./transfer.ts";
 
 const HOME: OptionSpec = { flags: "--home <dir>", description: "data directory (default: MILLRACE_HOME or ~/.millrace)" };
 const JSON_OPTION: OptionSpec = { flags: "--json", description: "print data as JSON" };
@@ -56,6 +57,19 @@ const RESTORE: CommandSpec = {
   run: async ([file = ""], options: CopyOptions) => (await import("./backup.ts")).restore(file, options),
 };
 
+const EXPORT: CommandSpec = {
+  name: "export",
+  description: "write the store to a file from which `millrace import` makes a store of either kind; the server must not run",
+  arguments: [{ name: "<file>", description: "where to" }],
+  options: [
+    { flags: "--store <url>", description: "a store in PostgreSQL (default: MILLRACE_STORE, else that of the home)" },
+    HOME,
+    { flags: "--overwrite", description: "replace a file that exists, once the new one is complete" },
+    JSON_OPTION,
+  ],
+  run: async ([file = ""], options: TransferOptions) => (await import("./transfer.ts")).exportTo(file, options),
+};
+
 const SERVICE: CommandSpec = {
   name: "service",
   description: "run the server as a service of the system",
@@ -79,4 +93,4 @@ const SERVICE: CommandSpec = {
   ],
 };
 
-export const HOME_COMMANDS: readonly CommandSpec[] = [STATUS, STOP, DOCTOR, BACKUP, RESTORE, SERVICE];
+export const HOME_COMMANDS: readonly CommandSpec[] = [STATUS, STOP, DOCTOR, BACKUP, RESTORE, EXPORT, SERVICE];

@@ -1,10 +1,21 @@
 /** `millrace import` and its options. */
 import type { CommandSpec } from "../command-spec.ts";
+import type { TransferOptions } from "../home/transfer.ts";
 import type { ImportCrontabOptions } from "./import-crontab.ts";
 
 export const IMPORT: CommandSpec = {
   name: "import",
-  description: "import what other schedulers run",
+  description: "make a store of a file of `millrace export`, or import what other schedulers run; the server must not run",
+  arguments: [{ name: "<file>", description: "made by `millrace export`; an import that was interrupted goes on" }],
+  options: [
+    {
+      flags: "--store <url>",
+      description: "an empty database of PostgreSQL (default: MILLRACE_STORE, else the store of the home)",
+    },
+    { flags: "--home <dir>", description: "data directory (default: MILLRACE_HOME or ~/.millrace)" },
+    { flags: "--json", description: "print data as JSON" },
+  ],
+  run: async ([file = ""], options: TransferOptions) => (await import("../home/transfer.ts")).importFrom(file, options),
   commands: [
     {
       name: "crontab",

@@ -8,9 +8,5 @@ export function isPostgresUrl(store: string): boolean {
 /** The store without the password, for people and logs. */
 export function storeName(store: string): string {
   if (!isPostgresUrl(store)) return store;
-  const url = URL.parse(store);
-  if (url === null) return "postgres://(a URL that cannot be read)";
-  url.password = "";
-  url.searchParams.delete("password");
-  return url.href;
+  return store.replace(/^(\w+:\/\/[^:/@]*):.*@/, "$1@").replace(/([?&])password=[^&]*/g, "$1password=");
 }

@@ -39,7 +39,8 @@ export type StoredResult = [first_event_id: number, first_seq: number, ...logs: 
 export async function readStanding(connection: Connection): Promise<Standing> {
   type Row = [epoch: number, number: number, counters: number[], result: StoredResult, commands: number[]];
   const [row] = await connection.rows<Row>(READ);
-  if (row === undefined) throw new StorageError("corrupt", "the store has no row of its owner");
+  if (row === undefined)
+    throw new StorageError("corrupt", "the store has no row of its owner: an import into it is not finished");
   const [epoch, number, stored, [first_event_id, first_seq, ...logs], commands] = row;
   const counters = COUNTED.map((_name, index) => stored[index] ?? 0);
   return { epoch, counters, newest: { number, first_event_id, first_seq, logs }, commands };
