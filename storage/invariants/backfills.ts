@@ -21,9 +21,9 @@ export const BACKFILLS_ARE_WHOLE: Invariant = {
     ),
 };
 
-const FIRED_TWICE = `SELECT e.flow_id, json_extract(e.payload, '$.value') AS value, count(*) FROM events e
+const FIRED_TWICE = `SELECT e.flow_id, json_extract(e.payload, '$."value"') AS value, count(*) FROM events e
   JOIN names n ON n.id = e.name AND n.name = 'flow.fan_in' JOIN runs r ON r.id = e.run_id
-  GROUP BY e.flow_id, json_extract(e.payload, '$.key'), value HAVING count(*) > 1`;
+  GROUP BY e.flow_id, json_extract(e.payload, '$."key"'), value HAVING count(*) > 1`;
 
 export const FAN_IN_ONCE: Invariant = {
   id: "I9",

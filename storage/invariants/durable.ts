@@ -7,14 +7,14 @@
 import { findRows, type Invariant } from "./invariant.ts";
 
 const HELD_WHILE_PARKED = `SELECT p.run_id FROM parks p LEFT JOIN runs r ON r.id = p.run_id
-  WHERE p.parked AND (r.id IS NULL OR r.end_time IS NOT NULL OR r.assigned)`;
+  WHERE p.parked = 1 AND (r.id IS NULL OR r.end_time IS NOT NULL OR r.assigned = 1)`;
 
 const WAITS_WITHOUT_PARK = `SELECT r.id, r.state_name FROM runs r WHERE r.end_time IS NULL
   AND r.state_name IN ('Sleeping', 'AwaitingEvent', 'AwaitingChild')
-  AND NOT EXISTS (SELECT 1 FROM parks p WHERE p.run_id = r.id AND p.parked)`;
+  AND NOT EXISTS (SELECT 1 FROM parks p WHERE p.run_id = r.id AND p.parked = 1)`;
 
 const PARKED_FOR_NOTHING = `SELECT p.run_id, j.value FROM parks p, json_each(coalesce(p.waits, '[]')) j
-  WHERE p.parked AND NOT EXISTS (SELECT 1 FROM waits w WHERE w.id = j.value AND w.settled_at IS NULL)`;
+  WHERE p.parked = 1 AND NOT EXISTS (SELECT 1 FROM waits w WHERE w.id = j.value AND w.settled_at IS NULL)`;
 
 /** A lineage goes on while a run of it has not ended, or is to be run again. */
 const LIVES = (lineage: string): string => `EXISTS (SELECT 1 FROM runs r WHERE r.lineage_id = ${lineage}

@@ -54,7 +54,8 @@ function totalOf(statements: Statements, { totals }: InvariantFacts, name: strin
 }
 
 function maxConcurrent(statements: Statements, key: string): Total | null {
-  const sql = "SELECT json_extract(options, '$.max_concurrent') FROM flows WHERE project || '/' || name = ?";
+  const limit = `json_extract(options, '$."max_concurrent"')`;
+  const sql = `SELECT CAST(${limit} AS DOUBLE PRECISION) FROM flows WHERE project || '/' || name = ?`;
   const amount = statements.raw<[number | null]>(sql).get(key)?.[0] ?? null;
   return amount === null ? null : { amount, fixed: false };
 }

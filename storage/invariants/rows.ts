@@ -34,9 +34,9 @@ const TYPE_NAME = `CASE state_type ${STATE_TYPES.map((type, code) => `WHEN ${cod
 
 /** Runs whose counts of task runs differ from a recount. */
 const WRONG_TASK_COUNTS = `WITH found AS (SELECT run_id, ${TYPE_NAME} AS type, count(*) AS count FROM task_runs GROUP BY run_id, type),
-  stored AS (SELECT r.id AS run_id, c.key AS type, c.value AS count FROM runs r JOIN json_each(r.task_counts) c)
-  SELECT run_id FROM (SELECT * FROM stored EXCEPT SELECT * FROM found)
-  UNION SELECT run_id FROM (SELECT * FROM found EXCEPT SELECT * FROM stored)`;
+  stored AS (SELECT r.id AS run_id, c.key AS type, CAST(c.value AS BIGINT) AS count FROM runs r, json_each(r.task_counts) c)
+  SELECT run_id FROM (SELECT * FROM stored EXCEPT SELECT * FROM found) AS only_stored
+  UNION SELECT run_id FROM (SELECT * FROM found EXCEPT SELECT * FROM stored) AS only_found`;
 
 /** Tables whose ids the counters follow; log lines are counted through their blocks, the stream has no table. */
 const TABLE_OF_COUNTER: Readonly<Record<string, string>> = { logs: "log_blocks" };
@@ -57,7 +57,7 @@ function orphans(statements: Statements): Finding[] {
   return ORPHANS.flatMap(([what, table, column, owner]) =>
     findRows<[number, number]>(
       statements,
-      `SELECT id, ${column} FROM ${table} WHERE ${column} NOT IN (SELECT id FROM ${owner})`,
+      `SELECT t.id, t.${column} FROM ${table} t WHERE NOT EXISTS (SELECT 1 FROM ${owner} o WHERE o.id = t.${column})`,
       ([id, missing]) => `${what} ${id} belongs to ${owner.slice(0, -1)} ${missing}, which is not there`,
     ),
   );

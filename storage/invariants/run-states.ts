@@ -22,7 +22,7 @@ const NEWEST_EVENT = `SELECT max(e.id) FROM events e
  * events of a run may be missing.
  */
 const AFTER_LAST_HOLE = `SELECT coalesce(max(stretch), 0) * ${STRETCH_IDS} FROM
-  (SELECT stretch, lag(stretch) OVER (ORDER BY stretch) AS previous FROM event_times) WHERE previous < stretch - 1`;
+  (SELECT stretch, lag(stretch) OVER (ORDER BY stretch) AS previous FROM event_times) AS pairs WHERE previous < stretch - 1`;
 
 const DISAGREEING = `SELECT r.id, r.state_type, r.state_name, e.state_type, e.state_name FROM runs r JOIN events e ON e.id = (${NEWEST_EVENT})
   WHERE r.state_type <> ${CANCELLING} AND coalesce(r.state_name, '') NOT IN ${SILENT_NAMES}
@@ -32,12 +32,12 @@ const DISAGREEING = `SELECT r.id, r.state_type, r.state_name, e.state_type, e.st
 const WRONG_END = `SELECT id, state_type FROM runs WHERE (state_type IN (${ENDED})) <> (end_time IS NOT NULL)`;
 
 const HELD_AFTER_END = `SELECT id, state_type, assignment_id FROM runs
-  WHERE assigned AND (assignment_id IS NULL OR state_type IN (${ENDED}, ${PAUSED}) OR engine_id IS NULL)`;
+  WHERE assigned = 1 AND (assignment_id IS NULL OR state_type IN (${ENDED}, ${PAUSED}) OR engine_id IS NULL)`;
 
 const LEASES_AFTER_END = `SELECT l.id, r.id, r.state_type FROM leases l JOIN runs r ON r.id = l.run_id
-  WHERE r.state_type IN (${ENDED}, ${PAUSED}) AND NOT EXISTS (SELECT 1 FROM parks p WHERE p.run_id = r.id AND p.holds AND p.parked)`;
+  WHERE r.state_type IN (${ENDED}, ${PAUSED}) AND NOT EXISTS (SELECT 1 FROM parks p WHERE p.run_id = r.id AND p.holds = 1 AND p.parked = 1)`;
 
-const SHARED_ASSIGNMENTS = `SELECT assignment_id, group_concat(id, ', ') FROM runs WHERE assignment_id IS NOT NULL
+const SHARED_ASSIGNMENTS = `SELECT assignment_id, group_concat('' || id, ', ' ORDER BY id) FROM runs WHERE assignment_id IS NOT NULL
   GROUP BY assignment_id HAVING count(*) > 1`;
 
 export const ENDS_STAY: Invariant = {

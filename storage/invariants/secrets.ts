@@ -1,8 +1,7 @@
 /**
  * I12: no secret is stored in plain text.
  *
- * SQLite only: PRAGMA (information_schema), sqlite_schema (information_schema), instr (strpos), LIKE (ILIKE: it ignores the
- * case of ASCII letters).
+ * SQLite only: sqlite_schema (information_schema), instr (strpos), LIKE (ILIKE: it ignores the case of ASCII letters).
  */
 import { readLines } from "../schema/log-blocks.ts";
 import type { Statements } from "../sqlite/statements.ts";
@@ -12,6 +11,16 @@ import { type Finding, type Invariant, told } from "./invariant.ts";
 const SEARCHED_LENGTH_MIN = 8;
 /** Blocks of log lines unpacked per step. */
 const BLOCKS_READ = 500;
+
+/** Table and column of all texts; log lines are read apart. */
+const TEXT_COLUMNS = {
+  sqlite: `SELECT s.name, c.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c
+    WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name <> 'log_blocks' AND c.type = 'TEXT'`,
+  postgres: `SELECT c.table_name, c.column_name FROM information_schema.columns c JOIN information_schema.tables t
+    ON t.table_schema = c.table_schema AND t.table_name = c.table_name
+    WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE' AND c.data_type = 'text'
+    ORDER BY c.table_name, c.ordinal_position`,
+} as const;
 
 interface Secret {
   name: string;
@@ -50,19 +59,12 @@ function searched(name: string, json: string): Secret[] {
 
 /** Searches all columns of all tables; JSON columns hold texts with escapes. */
 function inColumns(statements: Statements, secrets: readonly Secret[]): Finding[] {
-  const tables = statements
-    .raw<[string]>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'log_blocks'")
-    .all();
   const found: string[] = [];
-  for (const [table] of tables) {
-    const columns = statements.raw<[number, string, string]>(`PRAGMA table_info(${table})`).all();
-    for (const [, column, type] of columns) {
-      if (type !== "TEXT") continue;
-      for (const { name, text } of secrets) {
-        const sql = `SELECT count(*) FROM ${table} WHERE instr(${column}, ?) > 0 OR instr(${column}, ?) > 0`;
-        const count = statements.raw<[number]>(sql).get(text, JSON.stringify(text).slice(1, -1))?.[0] ?? 0;
-        if (count > 0) found.push(`the value of ${name} stands in clear in ${count} rows of ${table}.${column}`);
-      }
+  for (const [table, column] of statements.raw<[string, string]>(TEXT_COLUMNS[statements.database.kind]).all()) {
+    for (const { name, text } of secrets) {
+      const sql = `SELECT count(*) FROM ${table} WHERE instr(${column}, ?) > 0 OR instr(${column}, ?) > 0`;
+      const count = statements.raw<[number]>(sql).get(text, JSON.stringify(text).slice(1, -1))?.[0] ?? 0;
+      if (count > 0) found.push(`the value of ${name} stands in clear in ${count} rows of ${table}.${column}`);
     }
   }
   return told(found);

@@ -26,7 +26,10 @@ const RULES: readonly Rule[] = [
   [/\bCROSS JOIN\b/g, "JOIN"],
   // A list of ids.
   [/\bIN \(SELECT value FROM json_each\(\?\)\)/g, "= ANY (id_list(?))"],
-  [/\bjson_each\(\?\) (\w+)/g, "unnest(id_list(?)) WITH ORDINALITY AS $1 (value, place)"],
+  [/\bjson_each\((\?|coalesce\([^()]*\))\) (\w+)/g, "unnest(id_list($1)) WITH ORDINALITY AS $2 (value, place)"],
+  // The members of an object.
+  [/\bjson_each\((\w+\.\w+)\) (\w+)/g, "json_each_text($1::json) AS $2 (key, value)"],
+  [/\bgroup_concat\(/g, "string_agg("],
   [/\bjson_group_array\(([\w.]+)\)/g, "coalesce(json_agg($1)::text, '[]')"],
   // The writer fills columns with what SQLite reads from the JSON.
   [/\bjson_extract\((?:(\w+)\.)?resource, '\$\.(kind|id)'\)/g, (_all, table, key) => `${qualified(table)}resource_${key}`],

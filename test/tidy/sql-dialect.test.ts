@@ -37,8 +37,8 @@ const CONSTRUCTS: Readonly<Record<string, RegExp>> = {
   "? IS NULL": /\? IS (?:NOT )?NULL\b/,
 };
 
-/** All SQL outside sqlite/, which is about SQLite alone; templates are another language. */
-const FILES = PRODUCT.filter(({ path }) => /^storage\/(?!sqlite\/|templates\/)/.test(path));
+/** All SQL outside sqlite/ and postgres/, which are about one database each; templates are another language. */
+const FILES = PRODUCT.filter(({ path }) => /^storage\/(?!sqlite\/|postgres\/|templates\/)/.test(path));
 
 /** Quoted text of a file: SQL is always quoted. */
 function quotedText({ code, bare }: SourceFile): string {
