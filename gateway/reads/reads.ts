@@ -12,7 +12,6 @@ import type { Route } from "#protocol/routes/route";
 import { callbackTokenHash } from "#protocol/values/callback-token";
 import type { CommandKind } from "#protocol/wire/command";
 import type { StreamKind } from "#protocol/wire/feed";
-import { isPostgresUrl } from "#storage/postgres/location";
 import type { AnswerPart } from "#storage/queries/answer-part";
 import { isCallbackOpen } from "#storage/queries/durable-pages";
 import { type MessageSubject, messageSubject } from "#storage/queries/message-subject";
@@ -71,8 +70,8 @@ export class Reads {
   #live: readonly number[] = [];
 
   constructor(path: string, ports: ReadsPorts) {
-    this.#readsHere = !isPostgresUrl(path);
     this.#statements = new Statements(openReadHandle(path));
+    this.#readsHere = this.#statements.database.kind === "sqlite";
     this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
     // One thread: large bodies are rare, and parsing one takes much memory.
     this.#bodyPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });

@@ -15,6 +15,7 @@ import { bootTimeUs, createSystemClock, processUptimeUs } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
 import { memoryOf, totalMemory } from "#runtime/thread-memory";
 import { SecretBox } from "#storage/home/secret-box";
+import { databaseBytes } from "#storage/postgres/database-bytes";
 import { storeName } from "#storage/postgres/location";
 import { openReadHandle } from "#storage/read/read-handle";
 import { Statements } from "#storage/sqlite/statements";
@@ -35,7 +36,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     ids: createIdSource(),
     openStore: () => {
       const database = openReadHandle(data.store);
-      sizes = storeSizes(data.store, database);
+      sizes = storeSizes(data.store, () => databaseBytes(database));
       return new Statements(database);
     },
     openReaders: () => {

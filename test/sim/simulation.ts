@@ -122,7 +122,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   };
   try {
     await simulation.run();
-    await options.inspect?.(simulation.database);
+    await options.inspect?.(simulation.disk.database);
     return result(null);
   } catch (cause) {
     const rule = cause instanceof Violation ? cause.rule : "no defects";
@@ -139,7 +139,7 @@ class Simulation {
   readonly #options: SeedOptions;
   readonly #random: Random;
   readonly #time = new SimulatedTime();
-  readonly #disk = new SimulatedDisk();
+  readonly disk = new SimulatedDisk();
   readonly #storeFaults: StoreFaults;
   readonly #history = new History();
   readonly #requests = new Map<number, Request>();
@@ -202,7 +202,7 @@ class Simulation {
     this.#options = options;
     this.#random = new Random(options.seed);
     this.trace = new Trace(() => this.#time.monotonicUs(), options.echo);
-    const places = { disk: this.#disk, time: this.#time, random: this.#random, trace: this.trace, coverage: this.coverage };
+    const places = { disk: this.disk, time: this.#time, random: this.#random, trace: this.trace, coverage: this.coverage };
     this.#storeFaults = new StoreFaults({
       ...places,
       isFenced: () => this.#server.isFenced,
@@ -234,7 +234,7 @@ class Simulation {
       this.#expectations,
       new ScheduleChecker(this.#time, this.#requests),
       new BackfillChecker(),
-      new StoreChecker(this.#disk),
+      new StoreChecker(this.disk),
       new RetentionChecker(this.#time),
       this.#durableSteps,
       new DurableWaitsChecker(this.#time, this.#requests, this.coverage),
@@ -263,10 +263,6 @@ class Simulation {
     this.#outside = new ModelOutside(this.#time, this.#random, () => this.#calm, left);
     this.#retainDays = this.#random.pick([30, 30, 0.0003]);
     [this.#server, this.#gateway] = this.#startProcess();
-  }
-
-  get database(): Database {
-    return this.#disk.database;
   }
 
   /** An engine of the pool; some do not start. */
@@ -329,7 +325,7 @@ class Simulation {
   close(): void {
     this.#restorePoison();
     this.#server.kill();
-    this.#disk.close();
+    this.disk.close();
   }
 
   async #step(): Promise<void> {
@@ -370,8 +366,8 @@ class Simulation {
     for (const checker of this.#checkers) checker.look?.(this.#history);
     const { group } = this.#server;
     this.#server.flush();
-    const isCommitted = this.#server.isSettled && this.#disk.refusal === null;
-    if (isCommitted && group?.state) checkReload(this.#disk, group.state, this.#time.nowUs());
+    const isCommitted = this.#server.isSettled && this.disk.refusal === null;
+    if (isCommitted && group?.state) checkReload(this.disk, group.state, this.#time.nowUs());
   }
 
   #startProcess(): [SimulatedServer, ModelGateway] {
@@ -413,7 +409,7 @@ class Simulation {
     return {
       time: this.#time,
       random: this.#random,
-      disk: this.#disk,
+      disk: this.disk,
       trace: this.trace,
       gateway,
       engineProcesses: this.#processes.actor(tell),
@@ -558,7 +554,7 @@ class Simulation {
       salt: this.#options.seed,
       readPage: (query, id, after) => {
         const page = { id, query: { after, limit: STEPS_READ } };
-        return runQuery(new Statements(this.#disk.database), query, page);
+        return runQuery(new Statements(this.disk.database), query, page);
       },
       durable: {
         replayed: (item, found) => this.#watch(() => this.#durableSteps.replayed(item, found)),

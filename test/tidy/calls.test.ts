@@ -18,6 +18,9 @@ const RULES: readonly Rule[] = [
     places: {
       "runtime/clock.ts": "the clock",
       "gateway/reads/reads.ts": "the age of running runs in an answer, never in a decision",
+      "storage/postgres/": "how long a caller waits for a database that does not answer",
+      "server/threads/open-waiting.ts": "how long the start waits for a database that does not answer",
+      "server/threads/store-sizes.ts": "the age of a figure that is costly to ask for",
       "gateway/gateway-state.ts": "command ids above those of an earlier gateway thread",
       "sdk/": CLIENT_SIDE,
       "cli/": CLIENT_SIDE,
@@ -32,6 +35,7 @@ const RULES: readonly Rule[] = [
       "runtime/loop-delay.ts": "samples of how late the event loop serves a timer, for the metrics",
       "runtime/thread.ts": "the supervisor's pause before a restart",
       "storage/read/read-pool.ts": "the time limit of a query in another thread",
+      "storage/postgres/": "the time limit of a connection that has fallen silent",
       "gateway/commands/outstanding-commands.ts": "the grace of an orderly stop",
       "gateway/transport/node-transport.ts": "the time limits of a connection, which the socket itself keeps",
       "server/discovery/discovery.ts": "the time limit of importing a flow file in a child process",

@@ -1,4 +1,5 @@
 /** Migrations in order: the version of a store is the number of migrations applied to it. */
 import * as initial from "./0001-initial.ts";
+import * as functions from "./0002-functions.ts";
 
-export const MIGRATIONS: readonly { name: string; sql: string }[] = [initial];
+export const MIGRATIONS: readonly { name: string; sql: string }[] = [initial, functions];
