@@ -13,7 +13,7 @@ import {
 } from "./blocking-reader.ts";
 import { Connection, type Settings } from "./connection.ts";
 import { isLost, toPostgresError } from "./errors.ts";
-import { type Portion, ReadSession } from "./read-session.ts";
+import { type ReadPortion, ReadSession } from "./read-session.ts";
 
 /** Between two attempts to reach the database. */
 const AGAIN_MS = 100;
@@ -21,7 +21,7 @@ const AGAIN_MS = 100;
 /** Code of a statement that took longer than the time limit. */
 const CANCELLED = "57014";
 
-const NOTHING: Portion = { table: { columns: [], rows: [] }, portal: null };
+const NOTHING: ReadPortion = { table: { columns: [], rows: [] }, portal: null };
 
 class ServedLink {
   readonly #port: MessagePort;
@@ -69,7 +69,7 @@ class ServedLink {
   }
 
   /** Fails when the connection is silent beyond the time limit of its statements. */
-  #inTime(reading: Promise<Portion>): Promise<Portion> {
+  #inTime(reading: Promise<ReadPortion>): Promise<ReadPortion> {
     return new Promise((resolve, reject) => {
       const silent = () => reject(new StorageError("unreachable", "the connection to PostgreSQL does not answer"));
       const timer = setTimeout(silent, this.#limits.limitMs + GRACE_MS);
@@ -90,7 +90,7 @@ class ServedLink {
 /** No change is possible, and no plan is compiled: reads are short. */
 const READER_SETTINGS = "SET default_transaction_read_only = on; SET jit = off";
 
-async function read(session: ReadSession, request: Read): Promise<Portion> {
+async function read(session: ReadSession, request: Read): Promise<ReadPortion> {
   switch (request.kind) {
     case "all":
       return { table: await session.all(request.text, request.values, request.rowsMax), portal: null };

@@ -13,7 +13,7 @@ import { extname } from "node:path";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem, Worker } from "node:worker_threads";
 import { StorageError, type StorageFault } from "../sqlite/storage-error.ts";
 import type { Settings } from "./connection.ts";
-import type { Portion } from "./read-session.ts";
+import type { ReadPortion } from "./read-session.ts";
 import type { Table } from "./table.ts";
 
 /** How long reads take at most. */
@@ -49,7 +49,7 @@ export type Read =
 
 export type ReadRequest = Read & { number: number };
 
-export type ReadAnswer = { number: number; portion: Portion } | { number: number; error: ReadError };
+export type ReadAnswer = { number: number; portion: ReadPortion } | { number: number; error: ReadError };
 
 /** After the time limit: how long the helper waits for the end of a cancelled statement, and the caller for the helper. */
 export const GRACE_MS = 500;
@@ -108,11 +108,11 @@ export class BlockingReader {
   }
 
   /** The first rows, and the portal that has more of them. It must be read to its end or closed. */
-  open(text: string, values: readonly unknown[], rowsMax: number): Portion {
+  open(text: string, values: readonly unknown[], rowsMax: number): ReadPortion {
     return this.#read({ kind: "open", text, values, rowsMax });
   }
 
-  next(portal: string, rowsMax: number): Portion {
+  next(portal: string, rowsMax: number): ReadPortion {
     return this.#read({ kind: "next", portal, rowsMax });
   }
 
@@ -130,7 +130,7 @@ export class BlockingReader {
     this.#link.port.close();
   }
 
-  #read(read: Read): Portion {
+  #read(read: Read): ReadPortion {
     // The number wraps as the shared one does.
     this.#number = (this.#number + 1) | 0;
     const request: ReadRequest = { ...read, number: this.#number };

@@ -1,10 +1,10 @@
 /** Sends a folded batch as one transaction. */
 import type { CommitMessages, Fence, Rows } from "./commit-messages.ts";
 import type { Connection } from "./connection.ts";
-import { deleteFlow, deleteRuns } from "./delete-rows.ts";
+import { deleteFlowRows, deleteRuns } from "./delete-rows.ts";
 import { failedStatement, isDivergence } from "./errors.ts";
 import type { FoldedBatch, SetOperation } from "./fold-batch.ts";
-import { trimHistory } from "./trim-history.ts";
+import { trimPostgresHistory } from "./trim-history.ts";
 
 /** A statement that found other rows than the fold expected. */
 export interface Divergence {
@@ -64,8 +64,8 @@ async function sendSteps(
 
 function apply(connection: Connection, operation: SetOperation): Promise<void> {
   if (operation.kind === "delete_runs") return deleteRuns(connection, operation.ids);
-  if (operation.kind === "delete_flow") return deleteFlow(connection, operation.id);
-  return trimHistory(connection, operation, operation.given);
+  if (operation.kind === "delete_flow") return deleteFlowRows(connection, operation.id);
+  return trimPostgresHistory(connection, operation, operation.given);
 }
 
 async function sendRows(

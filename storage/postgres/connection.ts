@@ -59,8 +59,8 @@ export class Connection {
 
   /** The rows of one statement, each an array. */
   async rows<Row extends unknown[]>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const { rows } = await this.#answer(this.#client.query({ text, values, rowMode: "array" }));
-    return rows as Row[];
+    const { rows } = await this.#answer(this.#client.query<Row>({ text, values, rowMode: "array" }));
+    return rows;
   }
 
   /** Executes a prepared statement. */

@@ -1,3 +1,4 @@
+/** How large a database of PostgreSQL is. */
 import type { Database } from "../sqlite/driver.ts";
 
 /** The size of the database that a handle reads, in bytes. */

@@ -42,7 +42,7 @@ export async function deleteRuns(connection: Connection, ids: readonly number[])
   for (let at = 0; at < ids.length; at += RUNS_TOGETHER) await deleteTogether(connection, ids.slice(at, at + RUNS_TOGETHER));
 }
 
-export async function deleteFlow(connection: Connection, id: number): Promise<void> {
+export async function deleteFlowRows(connection: Connection, id: number): Promise<void> {
   const runs = "SELECT id FROM live_runs WHERE flow_id = $1 UNION ALL SELECT id FROM ended_runs WHERE flow_id = $1";
   const ids = await connection.rows<[number]>(runs, [id]);
   await deleteRuns(

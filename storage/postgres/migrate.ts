@@ -1,7 +1,7 @@
 /** Migrates a PostgreSQL database to the current schema; refuses one of a newer version or of another program. */
 import { StorageError } from "../sqlite/storage-error.ts";
 import type { Connection } from "./connection.ts";
-import { MIGRATIONS } from "./migrations/index.ts";
+import { POSTGRES_MIGRATIONS } from "./migrations/index.ts";
 
 /** Every store has these tables since its first migration, and databases of other programs do not have all three. */
 const OWN_TABLES = ["live_runs", "members", "migrations"];
@@ -9,7 +9,7 @@ const OWN_TABLES = ["live_runs", "members", "migrations"];
 const CREATE = "CREATE TABLE IF NOT EXISTS migrations (version bigint PRIMARY KEY, name text NOT NULL)";
 
 /** The number of migrations applied to this database; 0 for an empty one. */
-export async function databaseVersion(connection: Connection): Promise<number> {
+export async function postgresVersion(connection: Connection): Promise<number> {
   const tables = await connection.rows<[string]>("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()");
   if (tables.length === 0) return 0;
   const names = new Set(tables.map(([table]) => table));
@@ -19,15 +19,15 @@ export async function databaseVersion(connection: Connection): Promise<number> {
     throw new StorageError("foreign", message);
   }
   const [[version] = [0]] = await connection.rows<[number]>("SELECT count(*) FROM migrations");
-  if (version <= MIGRATIONS.length) return version;
-  const known = `this program knows versions up to ${MIGRATIONS.length}`;
+  if (version <= POSTGRES_MIGRATIONS.length) return version;
+  const known = `this program knows versions up to ${POSTGRES_MIGRATIONS.length}`;
   throw new StorageError("newer", `the store has version ${version}, ${known}: use a newer Millrace`);
 }
 
 /** Applies missing migrations, each in one transaction; returns their names. */
-export async function migrate(connection: Connection): Promise<string[]> {
-  const version = await databaseVersion(connection);
-  const missing = MIGRATIONS.slice(version);
+export async function migratePostgres(connection: Connection): Promise<string[]> {
+  const version = await postgresVersion(connection);
+  const missing = POSTGRES_MIGRATIONS.slice(version);
   for (const [index, { name, sql }] of missing.entries()) {
     const noted = `INSERT INTO migrations (version, name) VALUES (${version + index + 1}, '${name}')`;
     // Statements sent together are one transaction.

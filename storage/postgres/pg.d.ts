@@ -1,7 +1,7 @@
 /** What Millrace uses of the package pg. */
 declare module "pg" {
-  export interface QueryResult {
-    rows: unknown[][];
+  export interface QueryResult<Row> {
+    rows: Row[];
   }
   export interface Query {
     text: string;
@@ -45,7 +45,7 @@ declare module "pg" {
     constructor(settings: Settings & ClientOptions);
     on(event: "error" | "end", listener: (error?: Error) => void): void;
     connect(): Promise<void>;
-    query(query: Query): Promise<QueryResult>;
+    query<Row extends unknown[]>(query: Query): Promise<QueryResult<Row>>;
     query(messages: Submittable): void;
     end(): Promise<void>;
     setTypeParser(oid: number, parse: (text: string) => unknown): void;

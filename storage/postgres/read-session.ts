@@ -10,7 +10,7 @@ import type { Table } from "./table.ts";
 const PREPARED_MAX = 256;
 
 /** Rows, and the portal that has more of them. */
-export interface Portion {
+export interface ReadPortion {
   table: Table;
   portal: string | null;
 }
@@ -48,12 +48,12 @@ export class ReadSession {
   }
 
   /** The first rows of a statement. */
-  async open(text: string, values: readonly unknown[], rowsMax: number): Promise<Portion> {
+  async open(text: string, values: readonly unknown[], rowsMax: number): Promise<ReadPortion> {
     this.#named += 1;
     return await this.#execute(text, values, `portal_${this.#named}`, rowsMax);
   }
 
-  async next(portal: string, rowsMax: number): Promise<Portion> {
+  async next(portal: string, rowsMax: number): Promise<ReadPortion> {
     const first = this.#portals.get(portal);
     if (first === undefined) throw new Error("the portal is closed");
     const execution = Execution.continue(portal, rowsMax, first);
@@ -69,7 +69,7 @@ export class ReadSession {
     if (this.#transaction === "portal" && this.#portals.size === 0) await this.exec("COMMIT");
   }
 
-  async #execute(text: string, values: readonly unknown[], portal: string, rowsMax: number): Promise<Portion> {
+  async #execute(text: string, values: readonly unknown[], portal: string, rowsMax: number): Promise<ReadPortion> {
     const known = this.#prepared.get(text);
     const name = known ?? this.#nameFor(text);
     const begins = portal !== "" && this.#transaction === null;

@@ -58,7 +58,7 @@ const HAS_TASK_INDEXES = `SELECT 1 FROM unnest('{${ENDED_CODES.join(",")}}'::int
   WHERE EXISTS (SELECT 1 FROM stretches s WHERE s.kind = ${task_state} AND s.value = u.value AND s.stretch < $1) LIMIT 1`;
 
 /** Deletes one slice of rows from before a time: at most `stretches` stretches of events, none above `last_event`. */
-export async function trimHistory(
+export async function trimPostgresHistory(
   connection: Connection,
   { before, last_event, stretches }: RowOf<"trim_history">,
   given: GivenIds,

@@ -6,8 +6,8 @@
 import type { Connection } from "../postgres/connection.ts";
 import { toPostgresError, withRights } from "../postgres/errors.ts";
 import { MEMBER, readStanding } from "../postgres/member-row.ts";
-import { databaseVersion, migrate } from "../postgres/migrate.ts";
-import { MIGRATIONS } from "../postgres/migrations/index.ts";
+import { migratePostgres, postgresVersion } from "../postgres/migrate.ts";
+import { POSTGRES_MIGRATIONS } from "../postgres/migrations/index.ts";
 import { openSession } from "../postgres/session.ts";
 import { COUNTED } from "../schema/codes.ts";
 import { type Cell, type CellKind, type MovedColumn, type Row, type StoredOwner, TransferError } from "./format.ts";
@@ -44,12 +44,12 @@ const CREATE_PROGRESS = `CREATE TABLE import_progress (
 
 export function openPostgresExport(url: string): Promise<StoredTables> {
   return opened(url, async (connection) => {
-    const version = await databaseVersion(connection);
+    const version = await postgresVersion(connection);
     const { database } = connection.place;
     if (version === 0) throw new TransferError(`there is no store in the database ${database}`);
-    if (version < MIGRATIONS.length)
+    if (version < POSTGRES_MIGRATIONS.length)
       throw new TransferError(
-        `the store has version ${version}, this Millrace has ${MIGRATIONS.length}: start a server on it once`,
+        `the store has version ${version}, this Millrace has ${POSTGRES_MIGRATIONS.length}: start a server on it once`,
       );
     return new PostgresTables(connection);
   });
@@ -57,7 +57,7 @@ export function openPostgresExport(url: string): Promise<StoredTables> {
 
 export function openPostgresImport(url: string): Promise<ImportedTables> {
   return opened(url, async (connection) => {
-    await migrate(connection);
+    await migratePostgres(connection);
     return new PostgresImport(connection);
   });
 }

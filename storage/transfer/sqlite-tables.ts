@@ -1,7 +1,7 @@
 /**
  * A SQLite store that is moved. An import makes a file beside the store, which takes its place at the end.
  *
- * SQLite only: PRAGMA (information_schema), sqlite_schema (information_schema).
+ * SQLite only: sqlite_schema (information_schema).
  */
 import { existsSync, rmSync } from "node:fs";
 import { replaceStore } from "../home/copy.ts";

@@ -5,7 +5,7 @@ import { SecretBox } from "#storage/home/secret-box";
 import { checkStore, INVARIANTS } from "#storage/invariants/check-store";
 import type { InvariantFacts } from "#storage/invariants/invariant";
 import { Connection } from "#storage/postgres/connection";
-import { migrate } from "#storage/postgres/migrate";
+import { migratePostgres } from "#storage/postgres/migrate";
 import { openPostgresReadHandle } from "#storage/postgres/read-handle";
 import type { Database } from "#storage/sqlite/driver";
 import { Statements } from "#storage/sqlite/statements";
@@ -35,7 +35,7 @@ t.test("findings in both stores", { skip }, async (t) => {
   t.after(() => server.stop());
   const place = await server.database("damaged");
   const connection = await Connection.open(place);
-  await migrate(connection);
+  await migratePostgres(connection);
   // A damage that this index refuses is looked for all the same.
   await connection.run("DROP INDEX runs_schedule");
   const handle = openPostgresReadHandle(urlOf(place));

@@ -20,7 +20,7 @@ import { eventsAfter, eventsBefore, eventsBetween, latestEvents, newestEvent, ty
 import { chainOf, hasFired, loadRules } from "#storage/load/load-rules";
 import { loadRun, loadRuns, readTexts, unfinishedRuns } from "#storage/load/load-runs";
 import { Connection } from "#storage/postgres/connection";
-import { migrate } from "#storage/postgres/migrate";
+import { migratePostgres } from "#storage/postgres/migrate";
 import { openPostgresReadHandle } from "#storage/postgres/read-handle";
 import { QUERIES, type QueryArguments, type QueryName, runPart } from "#storage/queries/named";
 import type { Database } from "#storage/sqlite/driver";
@@ -389,7 +389,7 @@ t.test("queries and loads of both stores", { skip }, async (t) => {
   for (const seed of SEEDS) {
     const { settings, url } = await emptyDatabase(`queries_${seed}`);
     const connection = await Connection.open(settings);
-    await migrate(connection);
+    await migratePostgres(connection);
     const compare = async (database: Database): Promise<void> => {
       addRows(database);
       await copyToPostgres(database, connection);

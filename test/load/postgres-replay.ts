@@ -23,7 +23,7 @@ import { Connection, type Settings } from "#storage/postgres/connection";
 import { BatchFolder } from "#storage/postgres/fold-batch";
 import { loadMarks } from "#storage/postgres/marks";
 import { MEMBER, takeOver } from "#storage/postgres/member-row";
-import { migrate } from "#storage/postgres/migrate";
+import { migratePostgres } from "#storage/postgres/migrate";
 import { type Part, RUN_PARTS } from "#storage/postgres/parts";
 import { COLUMNS, OPERATION_NAMES } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
@@ -190,7 +190,7 @@ async function indexOneTable(connection: Connection): Promise<void> {
 
 async function playPostgres(server: PostgresServer, settings: Settings, requests: readonly CommitRequest[]) {
   const connection = await Connection.open(settings);
-  await migrate(connection);
+  await migratePostgres(connection);
   if (options["one-table"]) await indexOneTable(connection);
   if (options.sql !== "") await connection.run(options.sql);
   await connection.run(`${WRITER_SETTINGS}; SET synchronous_commit = ${options.flush}`);

@@ -78,7 +78,6 @@ const REST_MESSAGES_MAX = 150_000;
 const THRONG_RUNS = 220;
 /** Runs that an engine executes side by side in such seeds. */
 const THRONG_SLOTS = 200;
-
 /** Rows of a page of steps or waits: small, so that runs read several. */
 const STEPS_READ = 3;
 

@@ -97,9 +97,9 @@ export class RandomBatches {
   /** Rare operations empty the store or cost much. */
   #operation(ops: Primitive[]): void {
     const often = ["insert_run", "update_run", "update_run", "put_task_run", "insert_event"] as const;
-    const any = OPERATION_NAMES[this.#next(OPERATION_NAMES.length)] ?? "insert_run";
-    const isRare = any === "delete_flow" || any === "trim_history" || any === "insert_flow";
-    const name = this.#next(3) === 0 || (isRare && this.#next(4) > 0) ? (often[this.#next(often.length)] ?? any) : any;
+    const drawn = OPERATION_NAMES[this.#next(OPERATION_NAMES.length)] ?? "insert_run";
+    const isRare = drawn === "delete_flow" || drawn === "trim_history" || drawn === "insert_flow";
+    const name = this.#next(3) === 0 || (isRare && this.#next(4) > 0) ? (often[this.#next(often.length)] ?? drawn) : drawn;
     const before = ops.length;
     const put = this.#special[name] ?? (() => this.#putRow(ops, name, {}));
     put(ops);

@@ -5,7 +5,7 @@ const EXPORT = /^export (?:abstract |async )?(?:const|let|function\*?|class|inte
 
 /** Names that each file of a set exports, because one caller loads any of the files. */
 const LOADED_BY_PATH: readonly { files: RegExp; names: readonly string[]; reason: string }[] = [
-  { files: /^storage\/migrations\//, names: ["name", "sql"], reason: "storage/migrations/index.ts lists them" },
+  { files: /^storage\/(?:postgres\/)?migrations\//, names: ["name", "sql"], reason: "storage/migrations/index.ts lists them" },
   { files: /^server\/threads\//, names: ["setUp"], reason: "server/threads/entry.ts imports the file of its thread" },
   { files: /^dashboard\/pages\/.*-(?:page|tab)\.tsx$/, names: ["Page", "Tab"], reason: "a page and a tab load when opened" },
 ];

@@ -178,11 +178,11 @@ t.test("what actors share loads no actor", async (t) => {
   }
 });
 
-t.test("only the store writer's thread opens the write handle", async (t) => {
+t.test("only the store writer's thread, and an import without a server, open the write handle", async (t) => {
   const importers = PRODUCT.filter((file) => importsOf(file).some(({ target }) => target === "storage/write/write-handle.ts"));
   t.same(
     importers.map(({ path }) => path).filter((path) => path !== "actors/store-writer/store-writer.ts"),
-    ["server/threads/writer.ts"],
+    ["server/threads/writer.ts", "storage/transfer/sqlite-tables.ts"],
   );
 });
 

@@ -2,4 +2,4 @@
 import * as initial from "./0001-initial.ts";
 import * as functions from "./0002-functions.ts";
 
-export const MIGRATIONS: readonly { name: string; sql: string }[] = [initial, functions];
+export const POSTGRES_MIGRATIONS: readonly { name: string; sql: string }[] = [initial, functions];
