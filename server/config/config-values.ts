@@ -75,10 +75,13 @@ export const httpUrl: Check<string | undefined> = accepting({ type: "string" }, 
     : refuse(where, "an address such as http://127.0.0.1:4318", value);
 });
 
+/** Stands for a host that is not named: the folder of a Unix socket is the parameter `host`, and URLs without a host have no user. */
+const NO_HOST = "none";
+
 /** The URL of a PostgreSQL database. A refusal does not repeat the URL, because it may have a password. */
 export const databaseUrl: Check<string> = accepting({ type: "string", pattern: "^postgres(ql)?://" }, (where, value) => {
-  const url = typeof value === "string" ? URL.parse(value) : null;
-  const hasHost = url !== null && (url.hostname !== "" || url.searchParams.has("host"));
+  const url = typeof value === "string" ? URL.parse(value.replace("@/", `@${NO_HOST}/`)) : null;
+  const hasHost = url !== null && (!["", NO_HOST].includes(url.hostname) || url.searchParams.has("host"));
   if (typeof value === "string" && isPostgresUrl(value) && hasHost && url.pathname.length > 1) return value;
   throw new ConfigError(`${where} must be the URL of a PostgreSQL database: postgres://user:password@host:5432/database`);
 });

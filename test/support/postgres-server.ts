@@ -33,6 +33,9 @@ export interface PostgresServer {
   pid: number;
   /** Makes an empty database. */
   database(name: string): Promise<TestDatabase>;
+  /** Ends all processes of the server at once, as the end of its host does; `start` recovers its databases. */
+  crash(): void;
+  start(): void;
   stop(): void;
 }
 
@@ -60,7 +63,8 @@ export async function startPostgres(programs: string, settings: readonly string[
   const lines = ["listen_addresses = ''", `unix_socket_directories = '${folder}'`, `port = ${PORT}`, ...settings];
   appendFileSync(join(data, "postgresql.conf"), `${lines.join("\n")}\n`);
   const control = [...asOwner, join(programs, "pg_ctl"), "-w", "-D", data];
-  run([...control, "-l", join(folder, "log"), "start"]);
+  const start = () => run([...control, "-l", join(folder, "log"), "start"]);
+  start();
   const settingsOf = (database: string): TestDatabase => ({ host: folder, port: PORT, user: "postgres", database });
   return {
     pid: Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]),
@@ -70,6 +74,8 @@ export async function startPostgres(programs: string, settings: readonly string[
       await connection.close();
       return settingsOf(name);
     },
+    crash: () => run([...control, "-m", "immediate", "stop"]),
+    start,
     stop: () => {
       run([...control, "-m", "fast", "stop"]);
       rmSync(folder, { recursive: true, force: true });
