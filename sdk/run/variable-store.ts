@@ -1,7 +1,6 @@
 /** Variables as user code reads and writes them, and their store on a server. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { openText, parseKey, SECRET_KEY_FILE } from "#protocol/values/sealed-text";
+import { openText } from "#protocol/values/sealed-text";
+import { readSecretKey, SECRET_KEY_FILE_VARIABLE, SECRET_KEY_VARIABLE, secretKeySource } from "#protocol/values/secret-key";
 import { MillraceError } from "../client/error.ts";
 import type { Millrace } from "../client/index.ts";
 
@@ -59,26 +58,17 @@ export class ServerVariables implements VariableStore {
     return (await this.#ask(removed)) ?? false;
   }
 
-  /** The server masks secrets, so a secret is decrypted here with the key of the home. */
+  /** The server masks secrets, so a secret is decrypted here with the key. */
   #open(name: string, sealed: string | undefined): unknown {
-    const path = join(this.#home, SECRET_KEY_FILE);
-    const key = readKey(path);
+    const source = secretKeySource(this.#home, process.env);
+    const key = readSecretKey(source);
     if (key === null) {
-      throw new Error(
-        `variable "${name}" is secret and there is no key in ${path}: only code on the server's machine can read it`,
-      );
+      const advice = `give it to this code in ${SECRET_KEY_VARIABLE} or ${SECRET_KEY_FILE_VARIABLE}`;
+      throw new Error(`variable "${name}" is secret and there is no key in ${source.name}: ${advice}`);
     }
     const text = sealed === undefined ? null : openText(key, sealed);
-    if (text === null) throw new Error(`variable "${name}" was encrypted with another key than that of ${path}`);
+    if (text === null) throw new Error(`variable "${name}" was encrypted with another key than that of ${source.name}`);
     return JSON.parse(text) as unknown;
-  }
-}
-
-function readKey(path: string): Buffer | null {
-  try {
-    return parseKey(readFileSync(path, "utf8"));
-  } catch {
-    return null;
   }
 }
 

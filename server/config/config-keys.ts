@@ -321,6 +321,9 @@ export const VARIABLES = {
   MILLRACE_TOKEN: "As `[server] token`; clients and engines send it",
   MILLRACE_SOCKET: "As `[server] socket`, relative to the working directory",
   MILLRACE_STORE: "As `[store] url`",
+  MILLRACE_SECRET_KEY:
+    "Key of secret variables, 32 bytes as base64, in place of the file `secret.key` of the home; also for engines and clients that read secrets",
+  MILLRACE_SECRET_KEY_FILE: "Path of a file with that key",
   MILLRACE_OTLP_ENDPOINT: "As `[server] otlp_endpoint`",
   MILLRACE_TRANSPORT: "As `[server] transport`",
   MILLRACE_NO_BROWSER: "Anything but 0, false, no or off: no browser is opened",

@@ -9,6 +9,7 @@ import { availableParallelism, homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { TransportName } from "#gateway/transport/transport";
 import { PARK_AFTER_SECS_DEFAULT } from "#protocol/limits";
+import { readSecretKey, type SecretKeySource, secretKeySource } from "#protocol/values/secret-key";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import type { Variable } from "./config-keys.ts";
 import {
@@ -152,6 +153,8 @@ export interface ServerConfig {
   store: string | null;
   /** Seconds that the start waits for a database that cannot be reached. */
   storeWaitSecs: number;
+  /** Where the key of secrets is. */
+  secretKey: SecretKeySource;
   /** Mail settings, or null. */
   email: EmailConfig | null;
   /** Networks in CIDR notation to which webhooks may go besides loopback and public addresses. */
@@ -258,6 +261,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     store:
       storeUrl("--store", flags.store) ?? storeUrl("MILLRACE_STORE", present(env, "MILLRACE_STORE")) ?? file.store.url ?? null,
     storeWaitSecs: durationFlag("--wait", flags.wait) ?? file.store.waitSecs ?? 0,
+    secretKey: secretKeyOf(homeDirectory(flags.home, env), env),
     email: file.email,
     webhookNetworks: file.webhooks.networks ?? [],
     configPath,
@@ -327,6 +331,14 @@ function transportVariable(value: string | undefined): TransportName | undefined
 
 function collectorVariable(value: string | undefined): string | undefined {
   return value === undefined ? undefined : httpUrl("MILLRACE_OTLP_ENDPOINT", value);
+}
+
+/** A key that the environment names has to be there: without it, no secret could be read. */
+function secretKeyOf(home: string, env: Environment): SecretKeySource {
+  const source = secretKeySource(home, env);
+  if (!source.inHome && readSecretKey(source) === null)
+    throw new ConfigError(`${source.name} holds no key of secrets: 32 bytes as base64, as in the file secret.key of a home`);
+  return source;
 }
 
 function storeUrl(name: string, value: string | undefined): string | undefined {

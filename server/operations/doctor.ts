@@ -1,6 +1,7 @@
 /** Examines a home and its store and reports problems. Changes nothing. */
 import { existsSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { secretKeySource } from "#protocol/values/secret-key";
 import { HomeLockedError, lockHome } from "#storage/home/lock";
 import { SecretBox } from "#storage/home/secret-box";
 import { checkStepFiles } from "#storage/home/step-files";
@@ -10,7 +11,7 @@ import { openReadHandle } from "#storage/read/read-handle";
 import { databaseVersion } from "#storage/schema/migrate";
 import { checkLibrary, libraryVersion } from "#storage/sqlite/pragmas";
 import { StorageError } from "#storage/sqlite/storage-error";
-import { checkHomeFiles, foreignFolder, KEY_FILE, STORE_FILE } from "./home-files.ts";
+import { checkHomeFiles, foreignFolder, STORE_FILE } from "./home-files.ts";
 import { OperationalError } from "./operational-error.ts";
 
 export interface DoctorOptions {
@@ -98,7 +99,7 @@ function storeChecks(home: string, version: string, totals: DoctorOptions["total
     const findings: Finding[] = [{ level: "unusual", text: "there is no store yet" }];
     return [{ id: "versions", title, checked: true, unchecked: null, findings }];
   }
-  const key = new SecretBox(join(home, KEY_FILE));
+  const key = new SecretBox(secretKeySource(home, process.env));
   try {
     const database = openReadHandle(path);
     try {

@@ -1,25 +1,26 @@
 /** the dispatch group with its commit client, and the actors that react to its state. */
-import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import type { DispatchSettings } from "#actors/core/state/live-state";
 import { PARKED_WAITS_MAX } from "#actors/core/state/parked-runs";
 import { unfinishedRunsIn } from "#actors/core/state/run-room";
 import { isSameProcess } from "#actors/engine-processes/process-table";
 import { createIdSource } from "#actors/ids";
+import { SERVER_LOG } from "#actors/names";
 import type { ServerFacts, StoreSizes } from "#actors/records/server-info";
 import { coreThread } from "#actors/specs/core-thread";
 import { BACKFILL_NEAR_MAX, BACKFILL_SLICE_RUNS } from "#protocol/limits";
-import { SECRET_KEY_FILE } from "#protocol/values/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
 import { bootTimeUs, createSystemClock, processUptimeUs } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
 import { memoryOf, totalMemory } from "#runtime/thread-memory";
 import { SecretBox } from "#storage/home/secret-box";
+import { anySecret } from "#storage/load/load";
 import { databaseBytes } from "#storage/postgres/database-bytes";
 import { storeName } from "#storage/postgres/location";
 import { openReadHandle } from "#storage/read/read-handle";
 import { Statements } from "#storage/sqlite/statements";
 import { writeSettings } from "../config/settings-file.ts";
+import type { LogMessage } from "../server-log.ts";
 import type { ThreadData } from "./data.ts";
 import { openRuleReaders } from "./rule-readers.ts";
 import { storeSizes } from "./store-sizes.ts";
@@ -28,6 +29,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const clock = createSystemClock();
   let readers: ReturnType<typeof openRuleReaders> | null = null;
   thread.owns("rule-readers", async () => totalMemory((await readers?.heaps())?.map(memoryOf) ?? []));
+  const secrets = new SecretBox(data.config.secretKey);
   let sizes = (): StoreSizes => ({ database: 0, wal: 0 });
   const { specs } = coreThread(thread.host, {
     nowUs: () => clock.nowUs(),
@@ -37,18 +39,28 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     openStore: () => {
       const database = openReadHandle(data.store);
       sizes = storeSizes(data.store, () => databaseBytes(database));
-      return new Statements(database);
+      const statements = new Statements(database);
+      const problem = keyProblem(secrets, anySecret(statements));
+      if (problem !== null) thread.host.send(SERVER_LOG, { level: "warn", text: problem } satisfies LogMessage);
+      return statements;
     },
     openReaders: () => {
       readers = openRuleReaders(data.store);
       return readers;
     },
     settings: settingsOf(data),
-    facts: factsOf(data, () => sizes()),
+    facts: factsOf(data, secrets, () => sizes()),
     isAlive: isSameProcess,
     threadStarts: data.threadStarts,
   });
   return specs;
+}
+
+/** Why the secrets of the store cannot be read; null if they can. */
+function keyProblem(secrets: SecretBox, sealed: string | null): string | null {
+  if (sealed === null || secrets.open(sealed) !== null) return null;
+  const held = secrets.present ? "holds another key than the one that they were encrypted with" : "is missing";
+  return `secret variables cannot be read: ${secrets.place} ${held}`;
 }
 
 function settingsOf(data: ThreadData): DispatchSettings {
@@ -81,7 +93,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
   };
 }
 
-function factsOf(data: ThreadData, sizes: () => StoreSizes): ServerFacts {
+function factsOf(data: ThreadData, secrets: SecretBox, sizes: () => StoreSizes): ServerFacts {
   const { config, store } = data;
   return {
     version: data.version,
@@ -105,6 +117,6 @@ function factsOf(data: ThreadData, sizes: () => StoreSizes): ServerFacts {
     },
     storeSizes: sizes,
     writeSettings: (changes) => writeSettings(config.configPath, changes),
-    secrets: new SecretBox(join(config.home, SECRET_KEY_FILE)),
+    secrets,
   };
 }

@@ -1,22 +1,31 @@
-/** Encryption of secret variables with the key file of the home; the formats are in protocol/values/sealed-text.ts. */
+/** Encryption of secret variables; the formats are in protocol/values/sealed-text.ts. */
 import { createHmac, randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
-import { NONCE_BYTES, openText, parseKey, SECRET_KEY_BYTES, sealText } from "#protocol/values/sealed-text";
+import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { NONCE_BYTES, openText, SECRET_KEY_BYTES, sealText } from "#protocol/values/sealed-text";
+import { readSecretKey, type SecretKeySource } from "#protocol/values/secret-key";
 
 /** Readable by the owner only. */
 const KEY_MODE = 0o600;
 
 export class SecretBox {
-  readonly #path: string;
+  readonly #source: SecretKeySource;
   #key: Buffer | null = null;
 
-  /** `path` of the key file; it is read at first use and created when the first secret is sealed or the first text signed. */
-  constructor(path: string) {
-    this.#path = path;
+  /**
+   * The key is read at first use. A key file in the home is created when the first secret is sealed or the first text signed; a
+   * key that the environment names is only read.
+   */
+  constructor(source: SecretKeySource) {
+    this.#source = source;
+  }
+
+  /** Where the key is, for messages. */
+  get place(): string {
+    return this.#source.name;
   }
 
   get present(): boolean {
-    return existsSync(this.#path);
+    return this.#source.text !== null || existsSync(this.#source.path);
   }
 
   seal(text: string): string {
@@ -36,14 +45,15 @@ export class SecretBox {
   }
 
   #readKey(): Buffer | null {
-    if (this.#key === null && this.present) this.#key = parseKey(readFileSync(this.#path, "utf8"));
+    this.#key ??= readSecretKey(this.#source);
     return this.#key;
   }
 
   /** Fails when the file exists: a key that cannot be read is never replaced. */
   #makeKey(): Buffer {
+    if (!this.#source.inHome) throw new Error(`${this.#source.name} holds no key of secrets: 32 bytes as base64`);
     const key = randomBytes(SECRET_KEY_BYTES);
-    const file = openSync(this.#path, "wx", KEY_MODE);
+    const file = openSync(this.#source.path, "wx", KEY_MODE);
     try {
       writeSync(file, key.toString("base64"));
       fsyncSync(file);

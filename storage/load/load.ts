@@ -172,6 +172,11 @@ export function findVariable(
   return { value: row[0], secret: row[1] === 1, tags: JSON.parse(row[2] ?? "[]") as string[], created_at: row[3] };
 }
 
+/** The sealed value of any secret variable; null without one. */
+export function anySecret(statements: Statements): string | null {
+  return statements.raw<[string]>("SELECT value FROM variables WHERE secret = 1 ORDER BY name LIMIT 1").get()?.[0] ?? null;
+}
+
 /** True when a secret variable is stored. */
 export function hasSecrets(statements: Statements): boolean {
   return statements.raw("SELECT 1 FROM variables WHERE secret = 1 LIMIT 1").get() !== undefined;

@@ -10,6 +10,7 @@ import { openPostgresReadHandle } from "#storage/postgres/read-handle";
 import type { Database } from "#storage/sqlite/driver";
 import { Statements } from "#storage/sqlite/statements";
 import { hasOldHistory } from "#storage/write/trim-history";
+import { keyFile } from "../support/key-file.ts";
 import { copyToPostgres } from "../support/postgres-copy.ts";
 import { postgresPrograms, startPostgres, urlOf } from "../support/postgres-server.ts";
 import { DAMAGES, SECRET, soundStore } from "../support/sound-store.ts";
@@ -43,7 +44,7 @@ t.test("findings in both stores", { skip }, async (t) => {
     handle.close();
     await connection.close();
   });
-  const box = new SecretBox(join(t.testdir(), "secret.key"));
+  const box = new SecretBox(keyFile(join(t.testdir(), "secret.key")));
   const facts: InvariantFacts = { totals: null, open: (sealed) => box.open(sealed) };
 
   async function copy(database: Database): Promise<void> {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { SERVE } from "#cli/serve/serve-command";
+import { SECRET_KEY_FILE_VARIABLE, SECRET_KEY_VARIABLE } from "#protocol/values/secret-key";
 import { ConfigError, isLoopback, loadConfig } from "#server/config/config";
 import { DEFAULTS_KEYS, SERVER_KEYS, VARIABLES } from "#server/config/config-keys";
 
@@ -70,6 +71,7 @@ t.test("the reference names the defaults that hold, and every variable that is r
   t.equal(said(DEFAULTS_KEYS, "retainDays"), config.retainDays);
   const source = readFileSync(fileURLToPath(new URL("../../../server/config/config.ts", import.meta.url)), "utf8");
   const read = new Set(Array.from(source.matchAll(/env, "(MILLRACE_\w+)"/g), ([, name]) => name));
+  for (const name of [SECRET_KEY_VARIABLE, SECRET_KEY_FILE_VARIABLE]) read.add(name);
   t.same([...read].sort(), Object.keys(VARIABLES).sort());
 });
 
@@ -159,6 +161,27 @@ from = "millrace@example.org"
       { pattern: "*.py", command: ["python3", "-m", "my engine"] },
       { pattern: "*.rb", command: ["ruby", "engine.rb"] },
     ],
+  });
+});
+
+t.test("the store and the key of secrets from the command line and the environment", async (t) => {
+  const dir = served(t, "[store]\nurl = 'postgres://file@h/d'\nwait_secs = 2.5\n");
+  const store = "postgresql://u:secret@db.example.org/d?sslmode=require";
+  t.match(loadConfig({}, {}, dir).config, { store: "postgres://file@h/d", storeWaitSecs: 2.5 });
+  t.match(loadConfig({ wait: "2m" }, { MILLRACE_STORE: store }, dir).config, { store, storeWaitSecs: 120 });
+  const flag = "postgres://u@/d?host=/run/postgresql";
+  t.equal(loadConfig({ store: flag }, { MILLRACE_STORE: store }, dir).config.store, flag);
+  t.equal(loadConfig({}, {}, served(t, "")).config.store, null);
+  for (const wrong of ["postgres://u:secret@h", "postgres:///d", "/a/file", "mysql://h/d"])
+    t.throws(() => loadConfig({}, { MILLRACE_STORE: wrong }, dir), {
+      name: "ConfigError",
+      message: "MILLRACE_STORE must be the URL of a PostgreSQL database: postgres://user:password@host:5432/database",
+    });
+  t.throws(() => loadConfig({}, { MILLRACE_SECRET_KEY: "short" }, dir), {
+    message: /^MILLRACE_SECRET_KEY holds no key of secrets/,
+  });
+  t.throws(() => loadConfig({}, { MILLRACE_SECRET_KEY_FILE: "/no/file" }, dir), {
+    message: /^\/no\/file holds no key of secrets/,
   });
 });
 

@@ -6,6 +6,7 @@ import { SecretBox } from "#storage/home/secret-box";
 import { checkFile, checkStore, INVARIANTS } from "#storage/invariants/check-store";
 import type { Finding, InvariantFacts } from "#storage/invariants/invariant";
 import { putOperation } from "#storage/write/ops";
+import { keyFile } from "../../support/key-file.ts";
 import { DAMAGES, givenEvent, SECRET, soundStore } from "../../support/sound-store.ts";
 import { request, type Store } from "../../support/storage-rows.ts";
 
@@ -16,7 +17,7 @@ function findingsIn({ database }: Store, facts: InvariantFacts): (Finding & { id
 const NO_TOTALS: InvariantFacts = { totals: null, open: () => null };
 
 t.test("a store that the writer made is sound", async (t) => {
-  const box = new SecretBox(join(t.testdir(), "secret.key"));
+  const box = new SecretBox(keyFile(join(t.testdir(), "secret.key")));
   const store = soundStore(box);
   t.same(findingsIn(store, { totals: { gpu: 1 }, open: (sealed) => box.open(sealed) }), []);
   t.same(checkFile(store.database), []);
@@ -29,7 +30,7 @@ t.test("a store that the writer made is sound", async (t) => {
 });
 
 t.test("a run that a person forces ahead of its skipped fire breaks nothing", async (t) => {
-  const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+  const store = soundStore(new SecretBox(keyFile(join(t.testdir(), "secret.key"))));
   store.database.exec("UPDATE skips SET fire = 5");
   t.same(
     findingsIn(store, NO_TOTALS).filter(({ id }) => id === "I5"),
@@ -39,7 +40,7 @@ t.test("a run that a person forces ahead of its skipped fire breaks nothing", as
 
 for (const [id, sql, text, level = "broken"] of DAMAGES) {
   t.test(`${id}: ${sql}`, async (t) => {
-    const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+    const store = soundStore(new SecretBox(keyFile(join(t.testdir(), "secret.key"))));
     store.database.exec(sql);
     const found = findingsIn(store, NO_TOTALS).filter((finding) => finding.id === id && text.test(finding.text));
     t.match(found, [{ level }]);
@@ -47,7 +48,7 @@ for (const [id, sql, text, level = "broken"] of DAMAGES) {
 }
 
 t.test("a fan-in that happened twice for a value, and one whose first run was deleted", async (t) => {
-  const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+  const store = soundStore(new SecretBox(keyFile(join(t.testdir(), "secret.key"))));
   const ops: Primitive[] = [];
   const payload = '{"key":"day","value":"d"}';
   for (const run of [1, 2]) putOperation(ops, "insert_event", givenEvent("flow.fan_in", 1, run, payload));
@@ -59,7 +60,7 @@ t.test("a fan-in that happened twice for a value, and one whose first run was de
 });
 
 t.test("what a running server says of totals counts", async (t) => {
-  const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+  const store = soundStore(new SecretBox(keyFile(join(t.testdir(), "secret.key"))));
   const told = (totals: Record<string, number>) => findingsIn(store, { ...NO_TOTALS, totals }).filter(({ id }) => id === "I4");
   t.same(told({ gpu: 2 }), []);
   t.match(told({ gpu: 0 }), [{ level: "unusual", text: /^1 of gpu are in use, there are 0/ }]);
@@ -67,7 +68,7 @@ t.test("what a running server says of totals counts", async (t) => {
 });
 
 t.test("a secret that stands in clear somewhere", async (t) => {
-  const box = new SecretBox(join(t.testdir(), "secret.key"));
+  const box = new SecretBox(keyFile(join(t.testdir(), "secret.key")));
   const facts: InvariantFacts = { totals: null, open: (sealed) => box.open(sealed) };
   const told = (store: Store) => findingsIn(store, facts).filter(({ id }) => id === "I12");
   const inPayload = soundStore(box);
@@ -81,7 +82,7 @@ t.test("a secret that stands in clear somewhere", async (t) => {
 });
 
 t.test("many findings of one kind are counted", async (t) => {
-  const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+  const store = soundStore(new SecretBox(keyFile(join(t.testdir(), "secret.key"))));
   for (let id = 10; id < 20; id += 1) store.database.exec(`INSERT INTO leases VALUES (${id}, 77, 'run', '{}', 1)`);
   store.database.exec("UPDATE counters SET value = 99 WHERE name = 'leases'");
   const told = findingsIn(store, NO_TOTALS).filter(({ id }) => id === "I1");

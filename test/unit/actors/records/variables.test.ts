@@ -1,23 +1,25 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import type { McpTool } from "#protocol/mcp/mcp-tool";
 import { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
+import { secretKeySource } from "#protocol/values/secret-key";
 import { SecretBox } from "#storage/home/secret-box";
 import { operations } from "../../../support/decision-record.ts";
 import { DispatchKit } from "../../../support/dispatch-kit.ts";
+import { keyFile } from "../../../support/key-file.ts";
 
 t.test("a sealed text opens again, and not after any bit of it changed", async (t) => {
   const path = join(mkdtempSync(join(tmpdir(), "millrace-secret-")), "secret.key");
-  const box = new SecretBox(path);
+  const box = new SecretBox(keyFile(path));
   t.equal(box.present, false);
   const sealed = box.seal('"hunter2"');
   t.match(sealed, /^v1:/);
   t.notMatch(sealed, /hunter2/);
   t.equal(statSync(path).mode & 0o777, 0o600);
   t.equal(Buffer.from(readFileSync(path, "utf8"), "base64").length, 32);
-  t.equal(new SecretBox(path).open(sealed), '"hunter2"');
+  t.equal(new SecretBox(keyFile(path)).open(sealed), '"hunter2"');
   t.not(box.seal('"hunter2"'), sealed, "each has a nonce of its own");
   const bytes = Buffer.from(sealed.slice(3), "base64");
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -29,13 +31,32 @@ t.test("a sealed text opens again, and not after any bit of it changed", async (
 
 t.test("another key opens nothing, and an unreadable key file is not replaced", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-secret-"));
-  const sealed = new SecretBox(join(folder, "a")).seal("1");
-  new SecretBox(join(folder, "b")).seal("1");
-  t.equal(new SecretBox(join(folder, "b")).open(sealed), null);
-  t.equal(new SecretBox(join(folder, "none")).open(sealed), null);
+  const sealed = new SecretBox(keyFile(join(folder, "a"))).seal("1");
+  new SecretBox(keyFile(join(folder, "b"))).seal("1");
+  t.equal(new SecretBox(keyFile(join(folder, "b"))).open(sealed), null);
+  t.equal(new SecretBox(keyFile(join(folder, "none"))).open(sealed), null);
   writeFileSync(join(folder, "c"), "broken");
-  t.throws(() => new SecretBox(join(folder, "c")).seal("1"));
+  t.throws(() => new SecretBox(keyFile(join(folder, "c"))).seal("1"));
   t.equal(readFileSync(join(folder, "c"), "utf8"), "broken");
+});
+
+t.test("the key comes from the environment, or from a file that it names, which is never made", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-secret-"));
+  const home = new SecretBox(secretKeySource(folder, {}));
+  const sealed = home.seal("1");
+  const text = readFileSync(join(folder, "secret.key"), "utf8");
+  const given = new SecretBox(secretKeySource("/no/home", { MILLRACE_SECRET_KEY: text }));
+  t.equal(given.present, true);
+  t.equal(given.place, "MILLRACE_SECRET_KEY");
+  t.equal(given.open(sealed), "1");
+  t.equal(home.open(given.seal("2")), "2");
+  const named = join(folder, "other");
+  const file = new SecretBox(secretKeySource("/no/home", { MILLRACE_SECRET_KEY_FILE: named }));
+  t.throws(() => file.seal("1"), { message: `${named} holds no key of secrets: 32 bytes as base64` });
+  t.equal(existsSync(named), false);
+  writeFileSync(named, text);
+  t.equal(file.open(sealed), "1");
+  t.equal(new SecretBox(secretKeySource(folder, { MILLRACE_SECRET_KEY: "short" })).open(sealed), null);
 });
 
 t.test("a secret is stored sealed, and no answer or row has its value", async (t) => {
