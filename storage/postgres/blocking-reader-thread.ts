@@ -64,7 +64,8 @@ class ServedLink {
 
   async #open(): Promise<ReadSession> {
     const connection = await Connection.open(this.#settings, "millrace reader");
-    await connection.run(`${READER_SETTINGS}; SET statement_timeout = ${this.#limits.limitMs}`);
+    const settings = [...READER_SETTINGS, `statement_timeout = ${this.#limits.limitMs}`];
+    await connection.run(settings.map((setting) => `SET ${setting}`).join("; "));
     return new ReadSession(connection);
   }
 
@@ -87,8 +88,17 @@ class ServedLink {
   }
 }
 
-/** No change is possible, and no plan is compiled: reads are short. */
-const READER_SETTINGS = "SET default_transaction_read_only = on; SET jit = off";
+/**
+ * No change is possible, and no plan is compiled or run by several processes: reads are short. The planner has to follow the
+ * indexes, as the texts say for SQLite: its statistics are old where a table grows, and a page ends long before its list.
+ */
+const READER_SETTINGS = [
+  "default_transaction_read_only = on",
+  "jit = off",
+  "max_parallel_workers_per_gather = 0",
+  "random_page_cost = 1.1",
+  ...["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map((plan) => `enable_${plan} = off`),
+];
 
 async function read(session: ReadSession, request: Read): Promise<ReadPortion> {
   switch (request.kind) {

@@ -51,13 +51,24 @@ const TRANSLATED_MAX = 1_024;
 export function toPostgres(sql: string): string {
   const known = translated.get(sql);
   if (known !== undefined) return known;
-  let text = sql;
+  let text = withoutEnds(sql);
   for (const [from, to] of RULES) text = typeof to === "string" ? text.replace(from, to) : text.replace(from, to);
   if (text.includes("log_blocks"))
     text = text.replace(/(\w+\.)?\blines\b/g, (_all, table = "") => `log_text(${table}packed, ${table}lines)`);
   text = numbered(text);
   if (translated.size >= TRANSLATED_MAX) translated.clear();
   translated.set(sql, text);
+  return text;
+}
+
+/** Whether a run has an end follows from its table: with the condition, an index of other columns would not do alone. */
+function withoutEnds(sql: string): string {
+  let text = sql;
+  for (const [, alias, index = ""] of sql.matchAll(/\bruns(?: (?:AS )?(\w+))? INDEXED BY (\w+)/g)) {
+    const column = alias === undefined ? "(?<![.\\w])end_time" : `\\b${alias}\\.end_time`;
+    if (LIVE.has(index)) text = text.replace(new RegExp(`${column} IS NULL`, "g"), "TRUE");
+    if (ENDED.has(index)) text = text.replace(new RegExp(`${column} IS NOT NULL`, "g"), "TRUE");
+  }
   return text;
 }
 

@@ -9,7 +9,8 @@
  * scan stopped, and may hold fewer runs than requested.
  *
  * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), NOT INDEXED (nothing: plans are pinned for a
- * connection), CROSS JOIN (JOIN: it only fixes the order of the joins), json_each (= ANY of an array).
+ * connection), CROSS JOIN (JOIN: it only fixes the order of the joins), json_each (= ANY of an array), json_group_object
+ * (json_object_agg; its arrays: json_agg).
  */
 import { SEARCHED_RUNS_MAX } from "#protocol/limits";
 import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/records/run";
@@ -207,8 +208,10 @@ function collect(statements: Statements, query: RunsQuery, selection: RunSelecti
   if (sources === null) return null;
   const ids: number[] = [];
   for (const { from, where } of sources) {
-    const sql = `SELECT r.id FROM ${from} WHERE ${where.sql} LIMIT ?`;
-    for (const [id] of statements.raw<[number]>(sql).all(...where.values, most + 1 - ids.length)) ids.push(id);
+    // One text, because the driver makes an array of each row.
+    const sql = `SELECT json_group_array(id) FROM (SELECT r.id FROM ${from} WHERE ${where.sql} LIMIT ?) AS found`;
+    const [found] = statements.raw<[string]>(sql).get(...where.values, most + 1 - ids.length) ?? ["[]"];
+    ids.push(...(JSON.parse(found) as number[]));
     if (ids.length > most) return null;
   }
   return ids;

@@ -79,18 +79,18 @@ CREATE INDEX live_runs_lineage ON live_runs (lineage_id) WHERE lineage_id IS NOT
 -- Ended runs. An engine reports once more after the end of its run: room for that row beside the first.
 CREATE TABLE ended_runs (LIKE live_runs INCLUDING DEFAULTS, PRIMARY KEY (id)) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX runs_external ON ended_runs (external_id);
-CREATE INDEX runs_ended ON ended_runs (flow_id, state_type);
+CREATE INDEX runs_ended ON ended_runs (flow_id, state_type, id);
 CREATE INDEX runs_went_wrong ON ended_runs (end_time) WHERE state_type IN (4, 6);
-CREATE INDEX runs_sub_state ON ended_runs (state_name) WHERE state_name IS NOT NULL;
-CREATE INDEX runs_start ON ended_runs ((coalesce(start_time, created_at)));
-CREATE INDEX runs_duration ON ended_runs (total_run_time) WHERE total_run_time IS NOT NULL;
+CREATE INDEX runs_sub_state ON ended_runs (state_name, id) WHERE state_name IS NOT NULL;
+CREATE INDEX runs_start ON ended_runs ((coalesce(start_time, created_at)), id);
+CREATE INDEX runs_duration ON ended_runs (total_run_time, id) WHERE total_run_time IS NOT NULL;
 CREATE INDEX runs_no_duration ON ended_runs (id) WHERE total_run_time IS NULL;
-CREATE INDEX runs_name ON ended_runs (name);
-CREATE INDEX runs_scheduled ON ended_runs (scheduled_time) WHERE scheduled_time IS NOT NULL;
+CREATE INDEX runs_name ON ended_runs (name, id);
+CREATE INDEX runs_scheduled ON ended_runs (scheduled_time, id) WHERE scheduled_time IS NOT NULL;
 CREATE UNIQUE INDEX runs_schedule ON ended_runs (schedule_id, scheduled_time) WHERE schedule_id IS NOT NULL;
 CREATE INDEX runs_backfill ON ended_runs (backfill_id) WHERE backfill_id IS NOT NULL;
 CREATE INDEX runs_parent ON ended_runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
-CREATE INDEX runs_end ON ended_runs (end_time);
+CREATE INDEX runs_end ON ended_runs (end_time, id);
 CREATE INDEX runs_received ON ended_runs (state_received) WHERE state_received IS NOT NULL;
 CREATE INDEX runs_lineage ON ended_runs (lineage_id) WHERE lineage_id IS NOT NULL;
 -- All runs, for queries; the writer names the tables.
@@ -128,7 +128,7 @@ CREATE TABLE task_runs (
   state_details text COLLATE "C",
   PRIMARY KEY (id)
 );
-CREATE INDEX task_runs_run ON task_runs (run_id);
+CREATE INDEX task_runs_run ON task_runs (run_id, id);
 CREATE TABLE names (
   id bigint,
   name text COLLATE "C" NOT NULL,
@@ -153,7 +153,7 @@ CREATE TABLE events (
   resource_id text COLLATE "C",
   PRIMARY KEY (id)
 );
-CREATE INDEX events_run ON events (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX events_run ON events (run_id, id) WHERE run_id IS NOT NULL;
 CREATE INDEX events_resource ON events (resource_id) WHERE resource_id IS NOT NULL;
 CREATE TABLE stretches (
   kind bigint,
@@ -180,7 +180,7 @@ CREATE TABLE log_blocks (
   lines bytea NOT NULL,
   PRIMARY KEY (id)
 );
-CREATE INDEX log_blocks_run ON log_blocks (run_id);
+CREATE INDEX log_blocks_run ON log_blocks (run_id, id);
 CREATE TABLE artifacts (
   id bigint,
   external_id bytea NOT NULL,
