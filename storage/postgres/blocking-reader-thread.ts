@@ -29,6 +29,8 @@ class ServedLink {
   readonly #settings: Settings;
   readonly #limits: ReadLimits;
   #session: Promise<ReadSession> | null = null;
+  /** The caller has begun a transaction: a read on another connection would see another state. */
+  #inTransaction = false;
 
   constructor({ port, signal, settings, limitMs, patienceMs }: ReaderConnect) {
     this.#port = port;
@@ -49,6 +51,8 @@ class ServedLink {
   async #answer(request: ReadRequest): Promise<ReadAnswer> {
     const { number } = request;
     const until = performance.now() + this.#limits.patienceMs;
+    const repeats = canRepeat(request) && !this.#inTransaction;
+    if (request.kind === "exec") this.#inTransaction = request.text === "BEGIN";
     for (;;) {
       this.#session ??= this.#open();
       const session = this.#session;
@@ -56,7 +60,7 @@ class ServedLink {
         return { number, portion: await this.#inTime(session.then((open) => read(open, request))) };
       } catch (error) {
         if (isLost(error)) this.#drop(session);
-        if (!isLost(error) || !canRepeat(request) || performance.now() >= until) return { number, error: readErrorOf(error) };
+        if (!isLost(error) || !repeats || performance.now() >= until) return { number, error: readErrorOf(error) };
         await sleep(AGAIN_MS);
       }
     }

@@ -2,6 +2,7 @@
  * Reads on one connection. A portal, which gives the rows of a statement in portions, lives in a transaction; where the caller
  * began none, the first portal begins one and the last ends it.
  */
+import { StorageError } from "../sqlite/storage-error.ts";
 import type { Connection } from "./connection.ts";
 import { Execution } from "./execution.ts";
 import type { Table } from "./table.ts";
@@ -55,7 +56,7 @@ export class ReadSession {
 
   async next(portal: string, rowsMax: number): Promise<ReadPortion> {
     const first = this.#portals.get(portal);
-    if (first === undefined) throw new Error("the portal is closed");
+    if (first === undefined) throw new StorageError("reader", "the portal is closed, or its connection is lost");
     const execution = Execution.continue(portal, rowsMax, first);
     const table = await this.#connection.execute(execution);
     if (execution.suspended) return { table, portal };

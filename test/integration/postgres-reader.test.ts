@@ -119,7 +119,10 @@ t.test("blocking reads of PostgreSQL", { skip }, async (t) => {
     t.strictSame(table.rows, [[3], [4]]);
     t.strictSame(reads.next(portal ?? "", 2), { table: { columns: [], rows: [[5]] }, portal: null });
     reads.closePortal(inner.portal ?? "");
-    t.equal(failure(() => reads.next(inner.portal ?? "", 1)).message, "the portal is closed");
+    t.match(
+      failure(() => reads.next(inner.portal ?? "", 1)),
+      { fault: "reader", message: /the portal is closed/ },
+    );
     const { rows } = reads.all("SELECT count(*) FROM pg_cursors WHERE name <> ''");
     t.strictSame(rows, [[0]], "nothing is left open");
     t.strictSame(reads.open(text, [1], 2), { table: { columns: ["n"], rows: [[1]] }, portal: null });
@@ -139,13 +142,25 @@ t.test("blocking reads of PostgreSQL", { skip }, async (t) => {
     t.equal(count(), 1);
   });
 
-  await t.test("with patience, a read outlives the loss of its connection", async (t) => {
+  await t.test("with patience, a read outlives the loss of its connection, but no transaction and no portal does", async (t) => {
     const reads = new BlockingReader(thread.connect(settings, { limitMs: LIMIT_MS, patienceMs: 60_000 }));
     t.teardown(() => reads.close());
-    const pid = Number(reads.all("SELECT pg_backend_pid()").rows[0]?.[0]);
     const other = await Connection.open(settings);
     t.teardown(() => other.close());
-    await other.run(`SELECT pg_terminate_backend(${pid})`);
+    const cut = async () => {
+      const pid = Number(reads.all("SELECT pg_backend_pid()").rows[0]?.[0]);
+      await other.rows("SELECT pg_terminate_backend($1::int4, 5000)", [pid]);
+    };
+    await cut();
+    usable(t, reads);
+    reads.exec("BEGIN");
+    await cut();
+    t.equal(failure(() => reads.all("SELECT 1")).fault, "unreachable", "another connection would show another state");
+    reads.exec("COMMIT");
+    usable(t, reads);
+    const { portal } = reads.open("SELECT n FROM generate_series(1, 5) n", [], 2);
+    await cut();
+    t.not(failure(() => reads.next(portal ?? "", 2)).fault, "operation", "a lost connection is no defect");
     usable(t, reads);
   });
 
