@@ -113,7 +113,7 @@ async function read(session: ReadSession, request: Read): Promise<ReadPortion> {
     case "next":
       return await session.next(request.portal, request.rowsMax);
     case "close":
-      await session.close(request.portal);
+      session.close(request.portal);
       return NOTHING;
     case "exec":
       await session.exec(request.text);

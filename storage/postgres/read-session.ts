@@ -60,14 +60,17 @@ export class ReadSession {
     const execution = Execution.continue(portal, rowsMax, first);
     const table = await this.#connection.execute(execution);
     if (execution.suspended) return { table, portal };
-    await this.close(portal);
+    this.close(portal);
     return { table, portal: null };
   }
 
-  /** The last portal ends the transaction that the first one began. */
-  async close(portal: string): Promise<void> {
+  /**
+   * The last portal ends the transaction that the first one began. The caller does not wait for that: later reads follow on the
+   * same connection, and fail themselves if it is lost.
+   */
+  close(portal: string): void {
     this.#portals.delete(portal);
-    if (this.#transaction === "portal" && this.#portals.size === 0) await this.exec("COMMIT");
+    if (this.#transaction === "portal" && this.#portals.size === 0) this.exec("COMMIT").catch(() => undefined);
   }
 
   async #execute(text: string, values: readonly unknown[], portal: string, rowsMax: number): Promise<ReadPortion> {
@@ -82,7 +85,7 @@ export class ReadSession {
       const table = await this.#connection.execute(execution);
       if (known === undefined && name !== "") this.#prepared.set(text, name);
       if (portal === "") return { table, portal: null };
-      if (!execution.suspended) await this.close(portal);
+      if (!execution.suspended) this.close(portal);
       else this.#portals.set(portal, execution);
       return { table, portal: execution.suspended ? portal : null };
     } catch (error) {

@@ -9,6 +9,7 @@ import { COUNT_KIND, ENDED_CODES, stateType } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted, stored } from "./json.ts";
+import { readAll } from "./read-all.ts";
 import { schedulesOfFlow } from "./schedule-record.ts";
 
 type FlowRow = [
@@ -180,7 +181,8 @@ function statesOf(statements: Statements, flow: number): number[] {
 /** The latest runs of a flow in these states, newest first: merges the first runs of each index part. */
 function latestRuns(statements: Statements, flow: number, count: number, states: readonly number[]): string {
   const parts = new Set(states.map((code) => ENDED.get(code) ?? UNFINISHED));
-  const rows = [...parts].flatMap((part) => statements.raw<RecentRow>(`${part} ORDER BY id DESC LIMIT ?`).all(flow, count));
+  const reads = [...parts].map((part) => ({ sql: `${part} ORDER BY id DESC LIMIT ?`, values: [flow, count] }));
+  const rows = readAll<RecentRow>(statements, reads);
   rows.sort((a, b) => b[0] - a[0]);
   const shown = rows.slice(0, count).map(([id, type, name, duration]) => {
     const typeName = stateType(type);

@@ -14,6 +14,7 @@ import {
 import { ENDED_CODES } from "../schema/codes.ts";
 import { type Mark, readMarks, type StageSpan, stagesOf } from "../schema/run-marks.ts";
 import type { Statements } from "../sqlite/statements.ts";
+import { readAll } from "./read-all.ts";
 
 type Row = [
   id: number,
@@ -90,13 +91,11 @@ function momentsOf(marks: readonly Mark[], ended: boolean): Record<RunMoment, nu
 /** Null for an unknown flow. */
 export function flowTiming(statements: Statements, flow: number): string | null {
   if (statements.raw("SELECT 1 FROM flows WHERE id = ?").get(flow) === undefined) return null;
-  const newest = ENDED_CODES.flatMap((state) =>
-    statements
-      .raw<Row>(
-        `SELECT ${COLUMNS} FROM runs INDEXED BY runs_ended WHERE end_time IS NOT NULL AND flow_id = ? AND state_type = ?
-         ORDER BY id DESC LIMIT ${RUNS_COMPARED}`,
-      )
-      .all(flow, state),
+  const sql = `SELECT ${COLUMNS} FROM runs INDEXED BY runs_ended WHERE end_time IS NOT NULL AND flow_id = ? AND state_type = ?
+    ORDER BY id DESC LIMIT ${RUNS_COMPARED}`;
+  const newest = readAll<Row>(
+    statements,
+    ENDED_CODES.map((state) => ({ sql, values: [flow, state] })),
   );
   const timings = newest
     .sort(([a], [b]) => b - a)

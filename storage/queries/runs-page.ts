@@ -19,6 +19,7 @@ import type { SqlValue } from "../sqlite/driver.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
+import { readAll } from "./read-all.ts";
 import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";
 import { type RunRecordRow, renderRun, SELECT_RUN } from "./run-record.ts";
 import { runStretches } from "./stretch-walk.ts";
@@ -255,14 +256,13 @@ function phaseIds(
   if (phase.only !== "TRUE") conditions.add(phase.only);
   if (collected === null && phase.sources === ALL && selection.sources === null && selection.timed && !selection.searched)
     return timedIds(statements, phase, selection, within(conditions, phase, piece), piece.after, limit);
-  const found: [number, SqlValue][] = [];
-  for (const { from, where, id = "r.id" } of sourcesFor(phase, selection, collected)) {
+  const reads = sourcesFor(phase, selection, collected).map(({ from, where, id = "r.id" }) => {
     const wanted = within(conditions, phase, piece, id);
     const sql = `SELECT r.id, ${phase.key ?? "NULL"} FROM ${from} WHERE ${where.sql} AND ${wanted.sql}
       ORDER BY ${orderOf(phase, id)} LIMIT ?`;
-    found.push(...statements.raw<[number, SqlValue]>(sql).all(...where.values, ...wanted.values, limit));
-  }
-  return found
+    return { sql, values: [...where.values, ...wanted.values, limit] };
+  });
+  return readAll<[number, SqlValue]>(statements, reads)
     .sort(inOrder(phase))
     .slice(0, limit)
     .map(([id]) => id);

@@ -129,6 +129,7 @@ CREATE TABLE task_runs (
   PRIMARY KEY (id)
 );
 CREATE INDEX task_runs_run ON task_runs (run_id, id);
+CREATE INDEX task_runs_unfinished ON task_runs (id) WHERE end_time IS NULL;
 CREATE TABLE names (
   id bigint,
   name text COLLATE "C" NOT NULL,
