@@ -15,6 +15,11 @@ export interface CopyOptions {
 const EXPECTED = new Set(["HomeLockedError", "StorageError", "TransferError"]);
 
 export async function backup(file: string, options: CopyOptions): Promise<number> {
+  if (options.home === undefined && process.env["MILLRACE_STORE"])
+    throw new CommandError(
+      "the store is in PostgreSQL (MILLRACE_STORE)",
+      "Back it up by its own tools, for example `pg_dump -Fc`.",
+    );
   const { backUp } = await import("#server/operations/backup");
   const made = await told(backUp(ownHome(options), file, options.overwrite === true));
   const out = new Terminal(process.stdout);

@@ -17,7 +17,10 @@ export interface BackupResult extends CopyFacts {
 export async function backUp(home: string, target: string, overwrite: boolean): Promise<BackupResult> {
   const file = resolve(target);
   const store = join(home, STORE_FILE);
-  if (!existsSync(store)) throw new OperationalError(`there is no store in ${home}`);
+  if (!existsSync(store))
+    throw new OperationalError(
+      `there is no store in ${home}; a store in PostgreSQL is backed up by its own tools, for example pg_dump`,
+    );
   if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory())
     throw new OperationalError(`there is no folder ${dirname(file)}`);
   if (file === store) throw new OperationalError(`${file} is the store itself: name another file`);

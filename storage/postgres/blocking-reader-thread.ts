@@ -54,6 +54,7 @@ class ServedLink {
     const repeats = canRepeat(request) && !this.#inTransaction;
     if (request.kind === "exec") this.#inTransaction = request.text === "BEGIN";
     for (;;) {
+      if (canRepeat(request)) await this.#dropLost();
       this.#session ??= this.#open();
       const session = this.#session;
       try {
@@ -64,6 +65,13 @@ class ServedLink {
         await sleep(AGAIN_MS);
       }
     }
+  }
+
+  /** A connection that was lost since its last read is no failure of the next one. */
+  async #dropLost(): Promise<void> {
+    const session = this.#session;
+    const open = await session?.catch(() => null);
+    if (open?.connection.isOpen === false) this.#drop(session);
   }
 
   async #open(): Promise<ReadSession> {

@@ -6,7 +6,7 @@ import { allPages, ROOT, writtenPages } from "../../scripts/docs/pages.ts";
 
 /** Guides that show configuration and commands instead of flows, or code with a library that the package does not bring. */
 const WITHOUT_CODE = new Set(
-  ["mcp", "monitoring", "parameters", "security", "service", "tracing"].map((name) => `docs/guides/${name}.md`),
+  ["mcp", "monitoring", "parameters", "postgresql", "security", "service", "tracing"].map((name) => `docs/guides/${name}.md`),
 );
 
 const PAGES = allPages();

@@ -77,6 +77,16 @@ t.test("blocking reads of PostgreSQL", { skip }, async (t) => {
     usable(t, reads);
   });
 
+  await t.test("a connection that is lost between two reads is no error", async (t) => {
+    const reads = reader(t);
+    const pid = Number(reads.all("SELECT pg_backend_pid()").rows[0]?.[0]);
+    const other = reader(t);
+    other.all("SELECT pg_terminate_backend($1::int4, 5000)", [pid]);
+    // The thread of both hears of the loss before it hears of a later answer.
+    usable(t, other);
+    usable(t, reads);
+  });
+
   await t.test("a connection that falls silent is an error, and the next read has a new one", async (t) => {
     const reads = reader(t, 50);
     const pid = Number(reads.all("SELECT pg_backend_pid()").rows[0]?.[0]);
