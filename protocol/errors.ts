@@ -194,6 +194,7 @@ export const REFUSALS = {
     message: (max: number) => `leases hold ${max} resources, the most that may be; try again when some are given back`,
   },
   store_unavailable: { status: 503, message: (why: string) => `the store takes no writes: ${why}` },
+  store_unreadable: { status: 503, message: (why: string) => `the store cannot be read: ${why}` },
   disk_full: { status: 507, message: (why: string) => `the store takes no writes: ${why}` },
 } as const satisfies Record<string, Row>;
 

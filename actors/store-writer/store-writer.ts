@@ -208,7 +208,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     out.setTimer("again", nowUs + AGAIN_US, { kind: "CommitAgain" });
     if (underWay.isAnnounced || nowUs - underWay.startUs < UNKNOWN_US_MAX) return;
     underWay.isAnnounced = true;
-    out.send(GATEWAY, { kind: "ReadOnly", on: true, status: 503, error, since: nowUs } satisfies ReadOnly);
+    out.send(GATEWAY, { kind: "ReadOnly", on: true, status: 503, error, since: nowUs, silent: true } satisfies ReadOnly);
   }
 
   #takeWaiting(out: Outbox): void {

@@ -121,7 +121,7 @@ export class OutstandingCommands {
     this.#count(pending, 1);
     this.#pending.set(pending.id, pending);
     exchange.watch(pending);
-    if (this.#holdsBack(pending.kind)) return this.#setDeadline(pending, nowUs + UNWRITTEN_HOLD_US);
+    if (this.#holdsBack(pending)) return this.#setDeadline(pending, nowUs + UNWRITTEN_HOLD_US);
     if (this.#epoch > 0) this.#send(pending);
     if (pending.waitUs === 0) this.#expire(pending);
     else this.#setDeadline(pending, nowUs + (pending.waitUs ?? HOLD_US));
@@ -209,11 +209,12 @@ export class OutstandingCommands {
 
   /**
    * The store starts or stops rejecting writes. All earlier commits have arrived in the feed, so an unanswered command that
-   * writes was not applied.
+   * writes was not applied, unless the store is silent.
    */
   readOnly(message: ReadOnly): void {
     if (message.on) {
       this.#readOnly = message;
+      if (message.silent) return;
       for (const pending of this.#pending.values()) {
         if (!pending.gone && !pending.decided) this.#refuseOrHold(pending);
       }
@@ -261,16 +262,19 @@ export class OutstandingCommands {
     const { refusable, whileStopping } = COMMANDS[kind];
     if (this.#phase !== "open" && whileStopping !== "accepted") return refuse(whileStopping);
     if (this.#phase === "closed") return refuse("unavailable");
-    if (refusable && this.#holdsBack(kind)) return this.#unwritten(kind);
+    if (refusable && this.#holdsBack({ kind, waitUs })) return this.#unwritten(kind);
     const full = this.#pending.size >= OUTSTANDING_MAX || (waitUs === null && this.#deciding >= DECIDING_MAX);
     return full ? refuse("busy") : null;
   }
 
-  #holdsBack(kind: CommandKind): boolean {
-    return this.#readOnly !== null && COMMANDS[kind].writes;
+  /** A silent store holds back reads too, because their answers would wait behind its commit; polls wait anyway. */
+  #holdsBack({ kind, waitUs }: Pick<CommandRequest, "kind" | "waitUs">): boolean {
+    if (this.#readOnly === null) return false;
+    return COMMANDS[kind].writes || (this.#readOnly.silent === true && waitUs === null);
   }
 
   #unwritten(kind: CommandKind): Refusal {
+    if (!COMMANDS[kind].writes) return refuse("store_unreadable", this.#readOnly?.error ?? "");
     const full = this.#readOnly?.status === 507 && COMMANDS[kind].diskFull === 507;
     return refuse(full ? "disk_full" : "store_unavailable", this.#readOnly?.error ?? "");
   }
@@ -280,7 +284,7 @@ export class OutstandingCommands {
    * Returns true when the command must not be sent now.
    */
   #refuseOrHold(pending: PendingCommand): boolean {
-    if (!this.#holdsBack(pending.kind)) return false;
+    if (!this.#holdsBack(pending)) return false;
     if (COMMANDS[pending.kind].refusable) this.#answer(pending, this.#unwritten(pending.kind));
     else this.#setDeadline(pending, Math.min(pending.dueUs, this.#ports.now() + UNWRITTEN_HOLD_US));
     return true;
@@ -296,7 +300,7 @@ export class OutstandingCommands {
       this.#pending.delete(pending.id);
       return;
     }
-    if (pending.patience === "late" || this.#holdsBack(pending.kind)) {
+    if (pending.patience === "late" || this.#holdsBack(pending)) {
       this.#giveUp(pending);
       return;
     }

@@ -30,6 +30,8 @@ import { READS, type Read } from "./read-table.ts";
 
 /** After a large answer, a query is sent to the readers for this long. */
 const LARGE_FOR_MS = 10_000;
+/** How long the messages of the stream wait for a database that does not answer: no other connection is served meanwhile. */
+const PATIENCE_MS = 5_000;
 /** More readers than this only compete for the same pages. */
 const READER_THREADS_MAX = 4;
 
@@ -70,7 +72,7 @@ export class Reads {
   #live: readonly number[] = [];
 
   constructor(path: string, ports: ReadsPorts) {
-    this.#statements = new Statements(openReadHandle(path));
+    this.#statements = new Statements(openReadHandle(path, null, PATIENCE_MS));
     this.#readsHere = this.#statements.database.kind === "sqlite";
     this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
     // One thread: large bodies are rare, and parsing one takes much memory.
@@ -201,6 +203,7 @@ export class Reads {
   #fail(exchange: Exchange, cause: unknown): void {
     const fault = cause instanceof StorageError ? cause.fault : null;
     if (fault === "queue") replyRefusal(exchange, refuse("busy"));
+    else if (fault === "unreachable" && cause instanceof Error) replyRefusal(exchange, refuse("store_unreadable", cause.message));
     else if (fault === "query") replyRefusal(exchange, refuse("read_too_long", READ_LIMIT_MS));
     else this.#ports.failed(exchange, cause);
   }

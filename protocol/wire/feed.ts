@@ -73,6 +73,11 @@ export interface ReadOnly {
   error: string;
   /** Start of the problem, microseconds since the Unix epoch; 0 when the store takes writes. */
   since: number;
+  /**
+   * True while the store does not answer: a commit is under way, and what the core decides meanwhile waits behind that commit.
+   * Requests that are already decided keep waiting, because they may be stored.
+   */
+  silent?: true;
 }
 
 /**

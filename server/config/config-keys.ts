@@ -199,7 +199,7 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     key: "threads",
     check: threadsOf,
     about: "Threads besides main; with two, core and gateway share a thread",
-    standard: '"three" above two processors, else "two"',
+    standard: '"three" above two processors or with PostgreSQL, else "two"',
   },
   transport: {
     key: "transport",

@@ -134,7 +134,7 @@ export interface ServerConfig {
   transport: TransportName | null;
   /**
    * Number of threads besides main; with two, the core shares the gateway's thread. Default: three on more than two
-   * processors.
+   * processors, and with PostgreSQL, for which the core waits at times.
    */
   threads: "two" | "three";
   /** Seconds that a stop waits for the runs under way in engines; 0 leaves them to the next server. */
@@ -217,6 +217,8 @@ export function loadConfig(flags: ConfigFlags, env: Environment, servedDir: stri
 
 function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configPath: string): ServerConfig {
   const { server, defaults } = file;
+  const store =
+    storeUrl("--store", flags.store) ?? storeUrl("MILLRACE_STORE", present(env, "MILLRACE_STORE")) ?? file.store.url ?? null;
   const port = numberFlag("--port", flags.port, 0, PORT_MAX) ?? numberVariable(env, "MILLRACE_PORT", PORT_MAX);
   return {
     home: homeDirectory(flags.home, env),
@@ -250,7 +252,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     drainSecs: durationFlag("--drain", flags.drain) ?? server.drainSecs ?? 0,
     crashRerunDelaySecs: server.crashRerunDelaySecs ?? [...DEFAULT_CRASH_RERUN_DELAY_SECS],
     openBrowser: (flags.open ?? true) && !switchedOn(env, "MILLRACE_NO_BROWSER") && (server.openBrowser ?? true),
-    threads: server.threads ?? (availableParallelism() > 2 ? "three" : "two"),
+    threads: server.threads ?? (availableParallelism() > 2 || store !== null ? "three" : "two"),
     transport: transportVariable(present(env, "MILLRACE_TRANSPORT")) ?? server.transport ?? null,
     durability: durabilityFlag(flags.durability) ?? server.durability ?? "normal",
     catchupDefault: defaults.catchup ?? "skip",
@@ -258,8 +260,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     retainDays: defaults.retainDays ?? DEFAULT_RETAIN_DAYS,
     retainRunsDays: defaults.retainRunsDays ?? null,
     resources: file.resources,
-    store:
-      storeUrl("--store", flags.store) ?? storeUrl("MILLRACE_STORE", present(env, "MILLRACE_STORE")) ?? file.store.url ?? null,
+    store,
     storeWaitSecs: durationFlag("--wait", flags.wait) ?? file.store.waitSecs ?? 0,
     secretKey: secretKeyOf(homeDirectory(flags.home, env), env),
     email: file.email,

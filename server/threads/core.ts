@@ -37,7 +37,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     bootUs: bootTimeUs,
     ids: createIdSource(),
     openStore: () => {
-      const database = openReadHandle(data.store);
+      const database = openReadHandle(data.store, null, PATIENCE_MS);
       sizes = storeSizes(data.store, () => databaseBytes(database));
       const statements = new Statements(database);
       const problem = keyProblem(secrets, anySecret(statements));
@@ -55,6 +55,9 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   });
   return specs;
 }
+
+/** The core decides nothing without the rows that it asks for: it waits for a database that does not answer. */
+const PATIENCE_MS = 600_000;
 
 /** Why the secrets of the store cannot be read; null if they can. */
 function keyProblem(secrets: SecretBox, sealed: string | null): string | null {

@@ -1,3 +1,4 @@
+/// <reference path="./pg.d.ts" />
 /** A connection to PostgreSQL. The package pg is loaded when the first connection is made. */
 import type { Client, ProtocolConnection, Settings, Submittable } from "pg";
 import { type Place, toConnectError, toLossError } from "./errors.ts";

@@ -1,3 +1,4 @@
+/// <reference path="./pg.d.ts" />
 /**
  * One execution of a prepared statement: all its rows, or a portion of them from a portal that stays open. The package pg has no
  * portal that other statements of the connection may come between.

@@ -4,7 +4,7 @@
  */
 import type { Database, SqlValue, Statement } from "../sqlite/driver.ts";
 import { StorageError } from "../sqlite/storage-error.ts";
-import { BlockingReader, type ReadLimits, startReaderThread } from "./blocking-reader.ts";
+import { BlockingReader, startReaderThread } from "./blocking-reader.ts";
 import { toPostgres } from "./dialect.ts";
 import type { Table } from "./table.ts";
 
@@ -12,14 +12,14 @@ import type { Table } from "./table.ts";
 const PORTION_ROWS = 200;
 
 /** A scan of all events takes seconds. */
-const DEFAULT_LIMITS: ReadLimits = { limitMs: 10_000, patienceMs: 0 };
+const LIMIT_MS = 10_000;
 
 type MakeRow<Row> = (values: unknown[], columns: readonly string[]) => Row;
 
-/** Opens the database for reading. */
-export function openPostgresReadHandle(url: string, limits = DEFAULT_LIMITS): Database {
+/** Opens the database for reading. While it cannot be reached, a read waits for it for `patienceMs`. */
+export function openPostgresReadHandle(url: string, patienceMs = 0): Database {
   const thread = startReaderThread();
-  const reader = new BlockingReader(thread.connect({ connectionString: url }, limits));
+  const reader = new BlockingReader(thread.connect({ connectionString: url }, { limitMs: LIMIT_MS, patienceMs }));
   let open = true;
   const asArray: MakeRow<unknown[]> = (values) => values;
   const asObject: MakeRow<unknown> = (values, columns) =>

@@ -112,7 +112,8 @@ class PostgresStore implements WritableStore {
       this.#folder = null;
       const error = toPostgresError(cause);
       if (error.fault === "operation" || error.fault === "foreign" || error.fault === "newer") throw error;
-      if (this.#open === number) return { kind: "unknown", error: error.message };
+      // A database that does not answer is waited for, also when nothing was sent: a refusal would make the core load its state again.
+      if (this.#open === number || error.fault === "unreachable") return { kind: "unknown", error: error.message };
       return { kind: "refused", error: error.message, disk_full: error.disk_full };
     }
   }

@@ -13,10 +13,13 @@ import { toStorageError } from "../sqlite/storage-error.ts";
 /** An in-memory store, for the simulator: readers share its connection. */
 export const IN_MEMORY = ":memory:";
 
-/** A read-only handle of a store, by the path of its file or its URL. An in-memory store has a single connection: pass it as `shared`. */
-export function openReadHandle(path: string, shared: Database | null = null): Database {
+/**
+ * A read-only handle of a store, by the path of its file or its URL. An in-memory store has a single connection: pass it as `shared`.
+ * While PostgreSQL cannot be reached, a read waits for it for `patienceMs`.
+ */
+export function openReadHandle(path: string, shared: Database | null = null, patienceMs = 0): Database {
   if (path === IN_MEMORY && shared !== null) return shared;
-  if (isPostgresUrl(path)) return openPostgresReadHandle(path);
+  if (isPostgresUrl(path)) return openPostgresReadHandle(path, patienceMs);
   try {
     const database = openDriver(path, { readonly: true, busyWaitMs: BUSY_WAIT_MS });
     setReaderPragmas(database);

@@ -32,6 +32,12 @@ export interface ReadTask<N extends QueryName> {
 /** A part of an answer as bytes, whose memory is transferred to the caller. */
 export type ReadPart<A> = Omit<AnswerPart<A>, "text"> & { bytes: Uint8Array };
 
+/** The answer of a reader that cannot reach the database. */
+export interface Unreachable {
+  fault: "unreachable";
+  message: string;
+}
+
 /** A whole body to split into slices. */
 export interface SliceTask {
   kind: CommandKind;
@@ -75,7 +81,7 @@ export class ReadPool {
   /**
    * The first part of the result, or the part that the arguments name; null when the subject of the query does not exist.
    * `limitMs` is the remaining time of the request. Rejects with a StorageError: fault "query" at the time limit, "queue"
-   * when the queue is full, "reader" for any other failure.
+   * when the queue is full, "unreachable" without a database, "reader" for any other failure.
    */
   async run<N extends QueryName>(
     name: N,
@@ -83,7 +89,9 @@ export class ReadPool {
     limitMs = READ_LIMIT_MS,
   ): Promise<ReadPart<QueryArguments[N]> | null> {
     const task: ReadTask<N> = { path: this.#options.path, name, args };
-    return (await this.#run(task, name, limitMs)) as ReadPart<QueryArguments[N]> | null;
+    const part = (await this.#run(task, name, limitMs)) as ReadPart<QueryArguments[N]> | Unreachable | null;
+    if (part !== null && "fault" in part) throw new StorageError(part.fault, part.message);
+    return part;
   }
 
   /** Checks the body of a command and splits it into slices. Rejects as `run` does. */

@@ -1,10 +1,12 @@
 /** Entry of a reader thread: one read-only handle, one task at a time, no transaction between queries. */
 import { type SlicedBody, sliceBody } from "#protocol/wire/sliced-body";
-import { type QueryName, runPart } from "../queries/named.ts";
+import type { AnswerPart } from "../queries/answer-part.ts";
+import { type QueryArguments, type QueryName, runPart } from "../queries/named.ts";
 import { driverErrorCode } from "../sqlite/driver.ts";
 import { Statements } from "../sqlite/statements.ts";
+import { StorageError } from "../sqlite/storage-error.ts";
 import { openReadHandle } from "./read-handle.ts";
-import { loadPool, type ReadPart, type ReadTask, type SliceTask } from "./read-pool.ts";
+import { loadPool, type ReadPart, type ReadTask, type SliceTask, type Unreachable } from "./read-pool.ts";
 
 const piscina = await loadPool();
 
@@ -26,7 +28,7 @@ export default function perform<N extends QueryName>(task: ReadTask<N> | SliceTa
  */
 function answer<N extends QueryName>(task: ReadTask<N>): unknown {
   const part = readPart(task);
-  if (part === null) return null;
+  if (part === null || "fault" in part) return part;
   // A buffer of its own: a slice of Node's shared pool cannot be transferred.
   const bytes = new TextEncoder().encode(part.text);
   const value: ReadPart<unknown> = { bytes, next: part.next };
@@ -34,10 +36,11 @@ function answer<N extends QueryName>(task: ReadTask<N>): unknown {
 }
 
 /** Wraps errors, because an error loses its code when it crosses to another thread. */
-function readPart<N extends QueryName>({ path, name, args }: ReadTask<N>) {
+function readPart<N extends QueryName>({ path, name, args }: ReadTask<N>): AnswerPart<QueryArguments[N]> | Unreachable | null {
   try {
     return runPart(statementsOf(path), name, args);
   } catch (cause) {
+    if (cause instanceof StorageError && cause.fault === "unreachable") return { fault: cause.fault, message: cause.message };
     const code = driverErrorCode(cause);
     throw code === null || !(cause instanceof Error) ? cause : new Error(`${code}: ${cause.message}`, { cause });
   }

@@ -125,6 +125,22 @@ t.test("a read-only store refuses writes at once, lets reads pass and holds tran
   t.equal(submit("CreateRun").status, 0);
 });
 
+t.test("a silent store refuses what comes, and what was decided waits for its answer", async (t) => {
+  const { commands, submit } = setup(1);
+  const create = submit("CreateRun");
+  const poll = submit("Work", 30_000);
+  commands.readOnly({ kind: "ReadOnly", on: true, status: 503, error: "no connection", since: 7, silent: true });
+  t.ok(create.open, "the run may be stored");
+  t.ok(poll.open);
+  t.equal(submit("CreateRun").status, 503);
+  const read = submit("GetServer");
+  t.equal(read.status, 503, "an answer would wait behind the commit");
+  t.match(read.json(), { error: "the store cannot be read: no connection" });
+  commands.readOnly({ kind: "ReadOnly", on: false, status: 503, error: "", since: 7 });
+  commands.settle([1000, 201, "{}"]);
+  t.equal(create.status, 201);
+});
+
 t.test(
   "writes in flight when the store becomes read-only are refused at once, transitions are cut within a second",
   async (t) => {
