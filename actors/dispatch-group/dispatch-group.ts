@@ -7,10 +7,11 @@ import { refuse } from "#protocol/errors";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
-import { loadStore } from "#storage/load/load";
+import { type LoadedStore, loadStore } from "#storage/load/load";
 import type { Statements } from "#storage/sqlite/statements";
 import { emptyDecision } from "#storage/write/batch";
 import type { GroupPorts } from "../core/ports.ts";
+import { changesIn, withChanges } from "../core/state/changed-settings.ts";
 import type { DispatchSettings, LiveState } from "../core/state/live-state.ts";
 import { RunDurations } from "../core/state/run-durations.ts";
 import { resumeCancels } from "../dispatcher/backfills/cancel-backfill.ts";
@@ -164,11 +165,11 @@ export class DispatchGroup {
   }
 
   async #startDispatcher(out: Outbox): Promise<Dispatcher> {
-    const { commits, settings, facts, isAlive, uptimeUs, bootUs } = this.#options;
+    const { commits, facts, isAlive, uptimeUs, bootUs } = this.#options;
     await commits.settled();
     const statements = this.#opened();
     const stored = loadStore(statements.database);
-    const state = loadLiveState(stored, statements, settings, facts.liveFlows);
+    const state = loadLiveState(stored, statements, this.#settings(stored), facts.liveFlows);
     state.committedTurn = this.#ports.committedTurn;
     state.uptimeUs = uptimeUs;
     state.bootUs = bootUs;
@@ -194,6 +195,16 @@ export class DispatchGroup {
     out.send(RULE_ENGINE, { kind: "Wake" });
     out.send(EXPECTATION_TIMER, { kind: "Rearm" });
     return dispatcher;
+  }
+
+  #settings({ settings: rows }: LoadedStore): DispatchSettings {
+    const { settings, facts } = this.#options;
+    // Changes that are in the file stay in these settings, because the file is read once.
+    if (facts.writeSettings !== null) return settings;
+    const changes = changesIn(rows);
+    facts.changedSettings.clear();
+    for (const name of changes.keys()) facts.changedSettings.add(name);
+    return withChanges(settings, changes);
   }
 
   #startScheduler(out: Outbox): Scheduler {

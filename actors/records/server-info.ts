@@ -1,9 +1,18 @@
 /** GET /api/server and GET, PATCH /api/settings: information about the server, and settings that can be changed at run time. */
 
 import { refuse } from "#protocol/errors";
-import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings } from "#protocol/records/server";
+import type {
+  CodeProblem,
+  CodeReloaded,
+  EngineInfo,
+  RouteSpec,
+  ServerInfo,
+  Settings,
+  SettingsPatch,
+} from "#protocol/records/server";
 import type { Command } from "#protocol/wire/command";
 import type { Secrets } from "../core/secrets.ts";
+import { changesOf } from "../core/state/changed-settings.ts";
 import type { Flow } from "../core/state/flow.ts";
 import type { Turn } from "../core/turn.ts";
 import { describeClock } from "../dispatcher/clock/clock-status.ts";
@@ -39,8 +48,13 @@ export interface ServerFacts {
   listening(host: string, port: number, url: string): void;
   storeSizes(): StoreSizes;
   readonly secrets: Secrets;
-  /** Writes changed settings to the configuration file; throws when that fails. */
-  writeSettings(changes: Record<string, Record<string, number>>): void;
+  /**
+   * Writes changed settings to the configuration file; throws when that fails. Null: they are rows of the store, which may
+   * outlive the machine with the file.
+   */
+  readonly writeSettings: ((changes: Record<string, Record<string, number>>) => void) | null;
+  /** Names of the settings whose values are rows of the store. */
+  readonly changedSettings: Set<string>;
 }
 
 export function describeServer(turn: Turn, facts: ServerFacts, streamSeq: number): ServerInfo {
@@ -105,6 +119,7 @@ export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
     saturation_flows: saturated,
     saturation_reason:
       saturated.length > 0 ? `their max_concurrent together reaches max_engines (${state.settings.enginesMax})` : null,
+    changed_settings: [...facts.changedSettings].sort(),
   };
 }
 
@@ -126,12 +141,9 @@ export function patchSettings(turn: Turn, command: Command<"PatchSettings">, fac
   const totals = Object.entries(resources ?? {});
   if (totals.some(([, total]) => total < 0))
     return turn.answers.refuse(command, refuse("invalid", "resource totals must be non-negative"));
-  const defaults: Record<string, number> = {};
-  if (retain_days != null) defaults["retain_days"] = retain_days;
-  if (crash_retries != null) defaults["crash_retries"] = crash_retries;
   try {
-    // Write the file first, so that no setting is applied if writing fails.
-    facts.writeSettings({ defaults, resources: Object.fromEntries(totals) });
+    // Keep the changes first, so that no setting is applied if writing the file fails.
+    keepChanges(turn, command.body, facts);
   } catch (cause) {
     return turn.answers.refuse(command, refuse("settings_not_written", cause instanceof Error ? cause.message : String(cause)));
   }
@@ -148,6 +160,21 @@ export function patchSettings(turn: Turn, command: Command<"PatchSettings">, fac
     );
   }
   turn.answers.json(command, 200, describeSettings(turn, facts));
+}
+
+function keepChanges(turn: Turn, patch: SettingsPatch, { writeSettings, changedSettings }: ServerFacts): void {
+  if (writeSettings === null) {
+    for (const [name, value] of changesOf(patch)) {
+      turn.rows.put("put_setting", { name, value: String(value) });
+      changedSettings.add(name);
+    }
+    return;
+  }
+  const { resources, retain_days, crash_retries } = patch;
+  const defaults: Record<string, number> = {};
+  if (retain_days != null) defaults["retain_days"] = retain_days;
+  if (crash_retries != null) defaults["crash_retries"] = crash_retries;
+  writeSettings({ defaults, resources: resources ?? {} });
 }
 
 /** How often runs are repeated decides which flows share engines, so waiting runs may change place. */

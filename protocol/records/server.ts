@@ -196,6 +196,12 @@ export const Settings = sent(
       engine_saturation_risk: Type.Boolean(),
       saturation_flows: Strings,
       saturation_reason: Type.Optional(nullable(Type.String())),
+      changed_settings: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            "Settings with a value in the store, because they were changed at run time: retain_days, crash_retries, resources.NAME. The others have the value of millrace.toml or the default. Empty for a store in SQLite, where millrace.toml has the changes too",
+        }),
+      ),
     },
     { title: "Settings" },
   ),

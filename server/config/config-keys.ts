@@ -209,7 +209,7 @@ export const SERVER_KEYS: Keys<ServerTable> = {
   },
 };
 
-/** [defaults]. Changes of `retain_days` and `crash_retries` at run time are written back here. */
+/** [defaults]. With a store in SQLite, changes of `retain_days` and `crash_retries` at run time are written back here. */
 export const DEFAULTS_KEYS: Keys<DefaultsTable> = {
   catchup: {
     key: "catchup",

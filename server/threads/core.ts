@@ -1,5 +1,6 @@
 /** the dispatch group with its commit client, and the actors that react to its state. */
 import { getHeapStatistics } from "node:v8";
+import { changesIn, hiddenValues } from "#actors/core/state/changed-settings";
 import type { DispatchSettings } from "#actors/core/state/live-state";
 import { PARKED_WAITS_MAX } from "#actors/core/state/parked-runs";
 import { unfinishedRunsIn } from "#actors/core/state/run-room";
@@ -14,9 +15,9 @@ import { bootTimeUs, createSystemClock, processUptimeUs } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
 import { memoryOf, totalMemory } from "#runtime/thread-memory";
 import { SecretBox } from "#storage/home/secret-box";
-import { anySecret } from "#storage/load/load";
+import { anySecret, storedSettings } from "#storage/load/load";
 import { databaseBytes } from "#storage/postgres/database-bytes";
-import { storeName } from "#storage/postgres/location";
+import { isPostgresUrl, storeName } from "#storage/postgres/location";
 import { openReadHandle } from "#storage/read/read-handle";
 import { Statements } from "#storage/sqlite/statements";
 import { writeSettings } from "../config/settings-file.ts";
@@ -31,6 +32,8 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   thread.owns("rule-readers", async () => totalMemory((await readers?.heaps())?.map(memoryOf) ?? []));
   const secrets = new SecretBox(data.config.secretKey);
   let sizes = (): StoreSizes => ({ database: 0, wal: 0 });
+  const settings = settingsOf(data);
+  const facts = factsOf(data, secrets, () => sizes());
   const { specs } = coreThread(thread.host, {
     nowUs: () => clock.nowUs(),
     uptimeUs: () => processUptimeUs() - data.startedUptimeUs,
@@ -41,15 +44,18 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
       sizes = storeSizes(data.store, () => databaseBytes(database));
       const statements = new Statements(database);
       const problem = keyProblem(secrets, anySecret(statements));
-      if (problem !== null) thread.host.send(SERVER_LOG, { level: "warn", text: problem } satisfies LogMessage);
+      const log = (level: "info" | "warn", text: string) => thread.host.send(SERVER_LOG, { level, text } satisfies LogMessage);
+      if (problem !== null) log("warn", problem);
+      if (facts.writeSettings === null)
+        for (const line of hiddenValues(settings, changesIn(storedSettings(statements)))) log("info", line);
       return statements;
     },
     openReaders: () => {
       readers = openRuleReaders(data.store);
       return readers;
     },
-    settings: settingsOf(data),
-    facts: factsOf(data, secrets, () => sizes()),
+    settings,
+    facts,
     isAlive: isSameProcess,
     threadStarts: data.threadStarts,
   });
@@ -119,7 +125,8 @@ function factsOf(data: ThreadData, secrets: SecretBox, sizes: () => StoreSizes):
       this.url = url;
     },
     storeSizes: sizes,
-    writeSettings: (changes) => writeSettings(config.configPath, changes),
+    writeSettings: isPostgresUrl(store) ? null : (changes) => writeSettings(config.configPath, changes),
+    changedSettings: new Set(),
     secrets,
   };
 }

@@ -54,6 +54,7 @@ export interface LoadedStore {
   /** Backfills with an open bulk-completion check, or being cancelled; those of unfinished runs are known from the runs. */
   open_backfills: number[];
   counts: CountRow[];
+  settings: StoredRow<"put_setting">[];
   /** Null before the first start. */
   clock: ClockRow | null;
   /** When the newest event was received; null without events. */
@@ -88,10 +89,16 @@ function readAll(statements: Statements): LoadedStore {
     ended_fires: readEndedFires(statements),
     open_backfills: readOpenBackfills(statements),
     counts: readCounts(statements),
+    settings: storedSettings(statements),
     clock: records(statements, "put_clock", "clock", "")[0] ?? null,
     newest_event_us: readNewestEventUs(statements),
     next_ids,
   };
+}
+
+/** The rows of settings, of all kinds. */
+export function storedSettings(statements: Statements): StoredRow<"put_setting">[] {
+  return records(statements, "put_setting", "settings", "ORDER BY name");
 }
 
 /** Uses the index of fires, so that only fires ahead of each schedule's `consumed_until` are read. */

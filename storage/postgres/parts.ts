@@ -220,6 +220,7 @@ export const FOLDS: Readonly<Partial<Record<OperationName, Fold>>> = {
   insert_answer: puts("insert_answer", "answers", ["run_id", "ordinal"]),
   put_variable: puts("put_variable", "variables", ["name"]),
   delete_variable: removes("delete_variable", "variables", ["name"]),
+  put_setting: puts("put_setting", "settings", ["name"]),
   put_rule: puts("put_rule", "rules"),
   delete_rule: removes("delete_rule", "rules"),
   put_guards: puts("put_guards", "rule_guards", ["rule_id"]),

@@ -230,6 +230,8 @@ export const OPERATIONS = {
   /** `value` is JSON text; for a secret, the sealed form of it. */
   put_variable: { name: text, value: text, secret: bit, tags: jsonList, created_at: integer, updated_at: integer },
   delete_variable: { name: text },
+  /** A setting that was changed at run time (actors/core/state/changed-settings.ts). */
+  put_setting: { name: text, value: text },
   /** `spec` is the JSON text of protocol/records/rule-spec.ts. The rule processes only events after `since_event`. */
   put_rule: {
     id: integer,

@@ -110,6 +110,7 @@ export const ROW_OPERATIONS = {
   delete_answers: remove("delete_answers", "answers"),
   put_variable: upsert("put_variable", "variables", ["name"]),
   delete_variable: remove("delete_variable", "variables"),
+  put_setting: upsert("put_setting", "settings", ["name"]),
   put_rule: upsert("put_rule", "rules", ["id"]),
   fire_rule: update("fire_rule", "rules"),
   delete_rule: remove("delete_rule", "rules"),

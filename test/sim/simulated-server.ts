@@ -472,5 +472,6 @@ function factsOf(startedAt: number): ServerFacts {
     storeSizes: () => ({ database: 0, wal: 0 }),
     secrets: { present: false, seal: (text) => text, open: (sealed) => sealed, sign: (text) => text.replaceAll(" ", "-") },
     writeSettings: () => undefined,
+    changedSettings: new Set(),
   };
 }

@@ -34,6 +34,7 @@ import {
 } from "#actors/names";
 import type { FlowRegistration } from "#actors/records/flows/register-flow";
 import { Records } from "#actors/records/records";
+import type { ServerFacts } from "#actors/records/server-info";
 import { Quarantine } from "#actors/rule-engine/reactions/quarantine";
 import type { OutboundMessage, RulesMessage } from "#actors/rule-engine/rule-messages";
 import type { DeclaredRule } from "#actors/rule-engine/rules/register-rules";
@@ -76,6 +77,8 @@ export interface KitOptions {
   storedBackfills?: Map<number, Backfill>;
   /** True if the store has events and log lines older than any requested time. */
   oldHistory?: boolean;
+  /** What the server is that differs from the facts of tests. */
+  facts?: Partial<ServerFacts>;
   /** What the key of the home does differently. */
   secrets?: Partial<Secrets>;
   /** Instead of the stub; then the other options about the store have no effect. */
@@ -205,7 +208,7 @@ export class DispatchKit {
     this.#actors = {
       [DISPATCHER]: dispatcher,
       [LEASE_MANAGER]: new LeaseManager(this.state, ports),
-      [RECORDS]: new Records(this.state, ports, serverFacts()),
+      [RECORDS]: new Records(this.state, ports, { ...serverFacts(), ...options.facts }),
       [SCHEDULER]: new Scheduler(this.state, ports),
     };
     const out = new Outbox();

@@ -21,6 +21,7 @@ export function serverFacts(): ServerFacts {
     listening: () => undefined,
     storeSizes: () => ({ database: 0, wal: 0 }),
     writeSettings: () => undefined,
+    changedSettings: new Set(),
     secrets: testSecrets(),
   };
 }
