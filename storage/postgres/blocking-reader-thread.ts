@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type MessagePort, parentPort } from "node:worker_threads";
 import { StorageError } from "../sqlite/storage-error.ts";
 import {
+  type AskedRead,
   GRACE_MS,
-  type Read,
   type ReadAnswer,
   type ReadError,
   type ReaderConnect,
@@ -112,7 +112,7 @@ const READER_SETTINGS = [
   ...["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map((plan) => `enable_${plan} = off`),
 ];
 
-async function read(session: ReadSession, request: Read): Promise<ReadPortion> {
+async function read(session: ReadSession, request: AskedRead): Promise<ReadPortion> {
   switch (request.kind) {
     case "all":
       return { table: await session.all(request.text, request.values, request.rowsMax), portal: null };
@@ -136,7 +136,7 @@ function readErrorOf(error: unknown): ReadError {
 }
 
 /** What continues a transaction or a portal cannot be repeated on another connection. */
-function canRepeat({ kind, ...request }: Read): boolean {
+function canRepeat({ kind, ...request }: AskedRead): boolean {
   return kind === "all" || kind === "open" || (kind === "exec" && "text" in request && request.text === "BEGIN");
 }
 

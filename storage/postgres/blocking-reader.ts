@@ -39,7 +39,7 @@ export interface ReaderConnect extends ReaderLink {
   settings: Settings;
 }
 
-export type Read =
+export type AskedRead =
   | { kind: "all"; text: string; values: readonly unknown[]; rowsMax: number }
   /** The first rows, and a portal for more. */
   | { kind: "open"; text: string; values: readonly unknown[]; rowsMax: number }
@@ -47,7 +47,7 @@ export type Read =
   | { kind: "close"; portal: string }
   | { kind: "exec"; text: string };
 
-export type ReadRequest = Read & { number: number };
+export type ReadRequest = AskedRead & { number: number };
 
 export type ReadAnswer = { number: number; portion: ReadPortion } | { number: number; error: ReadError };
 
@@ -130,7 +130,7 @@ export class BlockingReader {
     this.#link.port.close();
   }
 
-  #read(read: Read): ReadPortion {
+  #read(read: AskedRead): ReadPortion {
     // The number wraps as the shared one does.
     this.#number = (this.#number + 1) | 0;
     const request: ReadRequest = { ...read, number: this.#number };
