@@ -47,10 +47,6 @@ async function openPostgres(
   warn: (text: string) => void,
 ): Promise<OpenedStore> {
   const limitSecs = options.stream === "new_block" ? config.storeWaitSecs : Number.POSITIVE_INFINITY;
-  const opened = await openWaiting(
-    () => openPostgresStore(store, { ...options, durability: config.durability }),
-    limitSecs,
-    warn,
-  );
+  const opened = await openWaiting(() => openPostgresStore(store, options), limitSecs, warn);
   return { store: opened, files: null };
 }

@@ -4,7 +4,6 @@
  * the sessions before have stored.
  */
 import { hostname } from "node:os";
-import type { Durability } from "../sqlite/pragmas.ts";
 import { StorageError } from "../sqlite/storage-error.ts";
 import { WRITER_SETTINGS } from "./commit-messages.ts";
 import { Connection } from "./connection.ts";
@@ -18,13 +17,14 @@ const SERVER_MIN = 140_000;
 /** PostgreSQL cuts longer names. */
 const NAME_LENGTH_MAX = 63;
 
-/** Commits wait for the disk, or for nothing; no limit of the role or the database ends a session between two commits. */
-function settings(durability: Durability): string {
-  return `SET synchronous_commit = ${durability === "full" ? "on" : "off"}; ${WRITER_SETTINGS};
+/**
+ * The database decides how safe a commit is (`synchronous_commit`). No limit of the role or the database ends a session between two
+ * commits.
+ */
+const SETTINGS = `${WRITER_SETTINGS};
     SET default_transaction_isolation = 'read committed'; SET statement_timeout = 0; SET idle_session_timeout = 0;
     SET idle_in_transaction_session_timeout = 0; SET lock_timeout = 0; SET client_min_messages = warning;
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`;
-}
 
 const HOLDER = `SELECT application_name, to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), client_addr::text
   FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted AND classid = 1296649324
@@ -44,12 +44,12 @@ export interface Session {
 }
 
 /** @param former a session of this process whose connection was lost, and which the server may still have */
-export async function openSession(url: string, durability: Durability, former: Backend | null): Promise<Session> {
+export async function openSession(url: string, former: Backend | null): Promise<Session> {
   const name = `millrace ${hostname()}:${process.pid}`.slice(0, NAME_LENGTH_MAX);
   const connection = await Connection.open({ connectionString: url }, name);
   try {
     await checkVersion(connection);
-    await connection.run(settings(durability));
+    await connection.run(SETTINGS);
     if (former !== null) await endFormer(connection, former);
     const holder = (await takeLock(connection)) ? null : await holderOf(connection);
     return { connection, backend: await backendOf(connection), holder };

@@ -5,7 +5,6 @@
 import { randomInt } from "node:crypto";
 import type { CommitOutcome, CommitRequest, Owner, WritableStore } from "../port.ts";
 import { COUNTED, type Counted } from "../schema/codes.ts";
-import type { Durability } from "../sqlite/pragmas.ts";
 import { StorageError } from "../sqlite/storage-error.ts";
 import { commitFolded } from "./commit.ts";
 import { CommitMessages } from "./commit-messages.ts";
@@ -18,7 +17,6 @@ import { migratePostgres } from "./migrate.ts";
 import { openSession, type Session } from "./session.ts";
 
 export interface PostgresOptions extends Opening {
-  durability: Durability;
   /** The wall clock, for the time of a commit in the marks of runs. */
   nowUs(): number;
   /** Mixed into the external ids of events, set once per store; random when not given. */
@@ -32,7 +30,7 @@ const PROBE = `INSERT INTO settings (name, value)
 
 /** Opens (migrates) the store for writing. Throws a StorageError when it can't be used, or while another server has it. */
 export async function openPostgresStore(url: string, options: PostgresOptions): Promise<WritableStore> {
-  const session = await openSession(url, options.durability, null);
+  const session = await openSession(url, null);
   const { connection, holder } = session;
   const former = options.former ?? null;
   try {
@@ -150,7 +148,7 @@ class PostgresStore implements WritableStore {
     if (this.#isFenced || this.#session.connection.isOpen) return null;
     if (this.#isClosed) throw new StorageError("unreachable", "the store is closed");
     this.#folder = null;
-    const session = await openSession(this.#url, this.#options.durability, this.#session.backend);
+    const session = await openSession(this.#url, this.#session.backend);
     try {
       const standing = await readStanding(session.connection);
       this.#session = session;

@@ -64,7 +64,7 @@ export function openPostgresImport(url: string): Promise<ImportedTables> {
 
 /** Opens a session that has the lock of the store. */
 async function opened<Tables>(url: string, open: (connection: Connection) => Promise<Tables>): Promise<Tables> {
-  const { connection, holder } = await openSession(url, "full", null);
+  const { connection, holder } = await openSession(url, null);
   try {
     if (holder !== null) throw new TransferError(`another Millrace has the store: ${holder}; stop it first`);
     return await open(connection);

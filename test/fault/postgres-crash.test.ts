@@ -78,20 +78,8 @@ class Served {
     return await ended;
   }
 
-  /** Commits wait for the disk of the database. */
   #start(): ChildProcess {
-    const args = [
-      "serve",
-      this.#folder,
-      "--home",
-      this.#home,
-      "--port",
-      "0",
-      "--no-open",
-      "--no-engines",
-      "--durability",
-      "full",
-    ];
+    const args = ["serve", this.#folder, "--home", this.#home, "--port", "0", "--no-open", "--no-engines"];
     const env = { ...process.env, MILLRACE_STORE: this.#store };
     return spawn(process.execPath, [builtPath("cli/main"), ...args], { stdio: ["ignore", "ignore", "inherit"], env });
   }

@@ -52,7 +52,7 @@ class BothStores {
   }
 
   static async open(t: Test, database: TestDatabase): Promise<BothStores> {
-    const options = { stream: "continue", nowUs, durability: "normal", salt: 1 } as const;
+    const options = { stream: "continue", nowUs, salt: 1 } as const;
     const store = await openPostgresStore(urlOf(database), options);
     const admin = await Connection.open(database);
     await admin.run(REFUSALS);
@@ -87,7 +87,7 @@ class BothStores {
 
   async reopen(): Promise<void> {
     await this.#store.close(false);
-    const options = { stream: "continue", nowUs, durability: "normal" } as const;
+    const options = { stream: "continue", nowUs } as const;
     const store = await openPostgresStore(urlOf(this.#database), { ...options, former: this.#store.owner });
     this.#writer = new Writer(this.#sqlite, { stream: "continue", nowUs, former: this.#writer.owner });
     this.#t.strictSame(

@@ -14,7 +14,7 @@ const programs = postgresPrograms();
 const { MILLRACE_TEST_POSTGRES: asked } = process.env;
 const skip = programs === null && asked !== "required" ? "PostgreSQL is not installed" : false;
 
-const OPTIONS: PostgresOptions = { stream: "new_block", nowUs: () => 1_000, durability: "normal" };
+const OPTIONS: PostgresOptions = { stream: "new_block", nowUs: () => 1_000 };
 
 /** A commit that puts a position of a cursor. */
 function putCursor(store: WritableStore, event_id: number, number = store.number + 1): CommitRequest {

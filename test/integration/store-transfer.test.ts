@@ -221,7 +221,7 @@ t.test("between SQLite and PostgreSQL", { skip }, async (t) => {
     const database = await server.database("halves");
     const url = urlOf(database);
     await interrupted(first, await openPostgresImport(url), 20);
-    const options = { stream: "new_block", nowUs: () => 1, durability: "normal" } as const;
+    const options = { stream: "new_block", nowUs: () => 1 } as const;
     await t.rejects(openPostgresStore(url, options), { message: /an import into it is not finished/ });
     await t.rejects(exportStore(url, join(folder, "none"), false, silent), { message: /an import into it is not finished/ });
     t.ok((await importStore(url, first, silent)).resumed > ROWS);
@@ -238,7 +238,7 @@ t.test("between SQLite and PostgreSQL", { skip }, async (t) => {
   await t.test("another file begins from the start; highest ids of the store before are kept", async (t) => {
     const database = await server.database("again");
     const url = urlOf(database);
-    const store = await openPostgresStore(url, { stream: "continue", nowUs: () => 1, durability: "normal", salt: 1 });
+    const store = await openPostgresStore(url, { stream: "continue", nowUs: () => 1, salt: 1 });
     await store.close(false);
     const connection = await Connection.open(database);
     await connection.run("UPDATE members SET epoch = 40, counters = array_fill(1000::bigint, ARRAY[15])");
@@ -271,7 +271,7 @@ t.test("between SQLite and PostgreSQL", { skip }, async (t) => {
   await t.test("while a server has the store, nothing is moved", async (t) => {
     const database = await server.database("held");
     const url = urlOf(database);
-    const store = await openPostgresStore(url, { stream: "continue", nowUs: () => 1, durability: "normal" });
+    const store = await openPostgresStore(url, { stream: "continue", nowUs: () => 1 });
     const held = { name: "TransferError", message: /another Millrace has the store: millrace .*; stop it first/ };
     await t.rejects(exportStore(url, join(folder, "none"), false, silent), held);
     await t.rejects(importStore(url, first, silent), held);
