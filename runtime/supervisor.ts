@@ -88,14 +88,20 @@ export class Supervisor {
   /** A worker ended, or has to be restarted (`counted` false: no defect). Resolves when the exit has been handled. */
   exited(name: string, error: Error, counted = true): Promise<void> {
     const life = this.#lives.get(name);
-    return this.#inTurn(name, () => (this.#lives.get(name) === life ? this.#handle(name, error, counted) : Promise.resolve()));
+    return this.#inTurn(name, [], async (held) => {
+      if (this.#lives.get(name) === life) await this.#handle(name, error, counted, held);
+    });
   }
 
-  /** Handles an exit of a child after earlier exits that may restart the same children. */
-  #inTurn(child: string, handle: () => Promise<void>): Promise<void> {
+  /**
+   * Handles an exit of a child after earlier exits that may restart the same children. `held`: the queues whose turn this is
+   * already, because a start failed within a restart; a turn would wait for itself.
+   */
+  #inTurn(child: string, held: readonly string[], handle: (held: readonly string[]) => Promise<void>): Promise<void> {
     const parent = this.#parents.get(child);
     const queue = parent?.strategy === "one_for_one" ? `${parent.name}/${child}` : (parent?.name ?? "");
-    const handled = (this.#queues.get(queue) ?? Promise.resolve()).then(handle);
+    if (held.includes(queue)) return handle(held);
+    const handled = (this.#queues.get(queue) ?? Promise.resolve()).then(() => handle([...held, queue]));
     this.#queues.set(queue, handled);
     return handled;
   }
@@ -105,7 +111,7 @@ export class Supervisor {
     await this.#control.start(name);
   }
 
-  async #handle(name: string, error: Error, counted = true): Promise<void> {
+  async #handle(name: string, error: Error, counted: boolean, held: readonly string[]): Promise<void> {
     if (this.#stopping) return;
     const parent = this.#parents.get(name);
     const node = this.#nodes.get(name);
@@ -117,13 +123,13 @@ export class Supervisor {
     if (decision.kind === "Ignore") return;
     if (decision.kind === "GiveUp") {
       if (parent === this.#root) return this.#events.gaveUp(error);
-      return this.#inTurn(parent.name, () => this.#handle(parent.name, error));
+      return this.#inTurn(parent.name, held, (all) => this.#handle(parent.name, error, true, all));
     }
     if (counted) this.#restartsUs.set(parent.name, decision.restartsUs);
-    await this.#restart(decision.children, decision.delayMs, error);
+    await this.#restart(decision.children, decision.delayMs, error, held);
   }
 
-  async #restart(names: readonly string[], delayMs: number, error: Error): Promise<void> {
+  async #restart(names: readonly string[], delayMs: number, error: Error, held: readonly string[]): Promise<void> {
     const workers = names.flatMap((name) => {
       const node = this.#nodes.get(name);
       if (node === undefined) return [];
@@ -138,7 +144,7 @@ export class Supervisor {
       try {
         await this.#startWorker(worker.name);
       } catch (cause) {
-        return this.#handle(worker.name, cause instanceof Error ? cause : new Error(String(cause)));
+        return this.#handle(worker.name, cause instanceof Error ? cause : new Error(String(cause)), true, held);
       }
     }
     this.#events.restarted(

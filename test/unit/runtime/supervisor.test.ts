@@ -250,3 +250,19 @@ t.test("temporary and unknown", async (t) => {
   await tree.exited("stranger", new Error("who"));
   t.same(gaveUp, ["who"]);
 });
+
+t.test("starts that fail while an upper supervisor restarts the group are escalated again, until they succeed", async (t) => {
+  const group = supervisor("group", "one_for_all", [worker("a"), worker("b")]);
+  const { tree, failing, gaveUp, restarted } = setup(
+    supervisor("root", "one_for_one", [supervisor("data", "one_for_one", [group], 5)]),
+  );
+  await tree.start();
+  // Two restarts within the group, then two after each of two restarts of the group.
+  failing.set("a", 8);
+  await tree.exited("a", new Error("lost"));
+  t.same(gaveUp, []);
+  t.same(restarted, [["a", "b"]]);
+  failing.set("a", 100);
+  await tree.exited("a", new Error("lost for ever"));
+  t.equal(gaveUp.length, 1, "at last the root gives up");
+});
