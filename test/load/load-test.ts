@@ -20,6 +20,7 @@ import { parkPhase } from "./phases/park.ts";
 import type { Phase } from "./phases/phase.ts";
 import { restPhase } from "./phases/rest.ts";
 import { steadyPhase } from "./phases/steady.ts";
+import { startOnPostgres } from "./postgres-target.ts";
 import { prepareFleet } from "./prepare-fleet.ts";
 import type { Part } from "./report/report.ts";
 import { seedRuns } from "./seed-runs.ts";
@@ -39,6 +40,7 @@ const PHASE_OF: Record<PhaseName, Phase> = {
 const SCRAPE_MS = 1_000;
 const METRICS_BYTES = 262_144;
 const PEER_PREFIX = "cereyan:";
+const ON_POSTGRES = "postgres";
 
 interface Side {
   target: Target;
@@ -132,6 +134,7 @@ function secondTarget(options: LoadOptions): Promise<Target> | null {
 }
 
 function namedTarget(name: string, place: string, options: LoadOptions): Promise<Target> {
+  if (place === ON_POSTGRES) return startOnPostgres(options);
   if (place.startsWith(TREE_PREFIX)) return secondOfTree(resolve(place.slice(TREE_PREFIX.length)), options);
   if (!place.startsWith(PEER_PREFIX)) return joinTarget(name, place, options.token, join(tmpdir(), "load"));
   return startPeerServer(place.slice(PEER_PREFIX.length), options.engines);

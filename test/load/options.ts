@@ -36,7 +36,7 @@ export interface LoadOptions {
   token: string | null;
   home: string | null;
   durability: Durability;
-  /** An address, `cereyan:<path of the program>` or `tree:<path of a checkout>`; null compares with nothing. */
+  /** An address, `cereyan:<path of the program>`, `tree:<path of a checkout>` or `postgres`; null compares with nothing. */
   compare: string | null;
   /** Start the compiled package instead of the sources. */
   compiled: boolean;
@@ -97,8 +97,9 @@ export const USAGE = `usage: npm run load -- [options]
   --token TEXT      bearer token of that server
   --home DIR        store of the started server, kept afterwards (default: a new one, removed)
   --durability X    normal or full, of the started server (${DEFAULTS.durability})
-  --compare WHAT    a second server, measured in turns: an address, cereyan:<path of its program>, or tree:<path of
-                    another checkout of this repository with its dependencies installed>
+  --compare WHAT    a second server, measured in turns: an address, cereyan:<path of its program>, tree:<path of
+                    another checkout of this repository with its dependencies installed>, or postgres: the same server
+                    on a PostgreSQL that is started for it, whose CPU is counted
   --compiled        the started servers are those of the compiled packages (npm run build comes first)
   --scrape          reads the metrics of the first server each second; with --compare tree:. those of the second are not read
   --real            real engines that execute flows

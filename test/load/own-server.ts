@@ -23,6 +23,8 @@ export interface OwnServerOptions {
   token: string | null;
   /** The compiled package instead of the sources. */
   compiled?: boolean;
+  /** URL of the database of the store; null for a file. */
+  store?: string | null;
 }
 
 /**
@@ -59,6 +61,7 @@ export async function startOwnServer(
           options.durability,
         ],
         ...(options.token === null ? [] : ["--token", options.token]),
+        ...(options.store == null ? [] : ["--store", options.store]),
       ],
       cwd: tree,
       home,

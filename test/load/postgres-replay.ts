@@ -11,7 +11,7 @@
  * among the living, under the indexes of both; --sql changes the schema of each new database; --check compares the rows.
  */
 import { deepStrictEqual } from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -30,6 +30,7 @@ import { openWriteHandle } from "#storage/write/write-handle";
 import { Writer } from "#storage/write/writer";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/postgres-server.ts";
 import { dumpPostgres, dumpSqlite, type StoreDump } from "../support/store-dump.ts";
+import { familyCpuUs } from "./process-usage.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -44,7 +45,6 @@ const { values: options } = parseArgs({
 });
 
 const LENGTH_BYTES = 4;
-const US_PER_TICK = 10_000;
 /** The time of the commits in the marks of runs: the same for both stores. */
 const nowUs = () => 1_800_000_000_000_000;
 
@@ -133,30 +133,6 @@ function medianStepUs(start: number, ends: readonly number[]): number {
   return Math.round((steps[Math.floor(steps.length / 2)] ?? 0) * 1000);
 }
 
-/** Processor time of a server's processes, with those that have ended. */
-function serverCpuUs(pid: number): number {
-  let ticks = 0;
-  for (const each of readdirSync("/proc")) {
-    const fields = statOf(each);
-    if (Number(each) === pid) ticks += sum(fields.slice(11, 15));
-    else if (Number(fields[1]) === pid) ticks += sum(fields.slice(11, 13));
-  }
-  return ticks * US_PER_TICK;
-}
-
-/** The fields of /proc/PID/stat behind the name of the program; none for a process that has ended. */
-function statOf(pid: string): string[] {
-  if (!/^\d+$/.test(pid)) return [];
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return text.slice(text.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    return [];
-  }
-}
-
-const sum = (fields: readonly string[]) => fields.reduce((total, field) => total + Number(field), 0);
-
 /** The rows of one table of runs: ended runs are updated like living ones. */
 function inOneTable(rows: Rows): Rows {
   const target = new Map<Part, Part>([
@@ -199,7 +175,7 @@ async function playPostgres(server: PostgresServer, settings: Settings, requests
   const commits = new CommitMessages();
   const wal = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn";
   const [[walBefore] = [0]] = await connection.rows<[string | number]>(wal);
-  const [client, serverCpu, start] = [ownCpuUs(), serverCpuUs(server.pid), performance.now()];
+  const [client, serverCpu, start] = [ownCpuUs(), familyCpuUs(server.pid), performance.now()];
   const ends: number[] = [];
   for (const request of requests) {
     const folded = folder.fold(request);
@@ -211,7 +187,7 @@ async function playPostgres(server: PostgresServer, settings: Settings, requests
   const p50Us = medianStepUs(start, ends);
   const seconds = (performance.now() - start) / 1000;
   const clientUs = ownCpuUs() - client;
-  const serverUs = serverCpuUs(server.pid) - serverCpu;
+  const serverUs = familyCpuUs(server.pid) - serverCpu;
   const [[walAfter] = [0]] = await connection.rows<[string | number]>(wal);
   const dump = options.check ? await dumpPostgres(connection) : null;
   await connection.close();

@@ -11,6 +11,8 @@ export interface Target {
   endpoint: Endpoint;
   /** The process whose CPU and memory are read; null if on another machine. */
   pid: number | null;
+  /** The first process of a database server that has the store, whose CPU counts as that of the server. */
+  storePid?: number;
   /** Milliseconds from starting the process to its first answer; null if it was already running. */
   startMs: number | null;
   version: string;

@@ -2,7 +2,7 @@
 import { type Distribution, distribution } from "./distribution.ts";
 import { type Figure, figure, latencyFigures } from "./figure.ts";
 import type { Fleet } from "./fleet.ts";
-import { MIB, ownCpuUs, ownUsage, readUsage } from "./process-usage.ts";
+import { familyCpuUs, MIB, ownCpuUs, ownUsage, type ProcessUsage, readUsage } from "./process-usage.ts";
 import { Recorder } from "./recorder.ts";
 import type { Target } from "./target.ts";
 import { type Timeline, TimelineSampler } from "./timeline.ts";
@@ -33,11 +33,11 @@ export function openWindow(
 ): () => Window {
   const recorder = new Recorder();
   fleet.recorder = recorder;
-  const { pid } = target;
-  const server = pid === null ? {} : { server: () => readUsage(pid) };
+  const usage = () => usageOf(target);
+  const server = target.pid === null ? {} : { server: usage };
   const processes = { ...server, "load generator": ownUsage };
   const sampler = new TimelineSampler({ ended: () => ended(recorder), processes, live });
-  const serverBefore = target.pid === null ? null : readUsage(target.pid);
+  const serverBefore = usage();
   const ownBefore = ownCpuUs();
   fleet.stopped.addEventListener("abort", () => sampler.stop(), { once: true });
   const startedAt = performance.now();
@@ -45,7 +45,7 @@ export function openWindow(
     const seconds = (performance.now() - startedAt) / 1_000;
     const timeline = sampler.end();
     const generatorCpuUs = ownCpuUs() - ownBefore;
-    const serverAfter = target.pid === null ? null : readUsage(target.pid);
+    const serverAfter = usage();
     fleet.recorder = new Recorder();
     return {
       seconds,
@@ -87,4 +87,11 @@ export function chartsOf({ timeline, recorder }: Window): { timeline: Timeline; 
   const kinds = ["create", "dispatch", "transition", "report", "whole"] as const;
   const names = { whole: "whole run" } as Partial<Record<string, string>>;
   return { timeline, distributions: kinds.flatMap((kind) => distribution(names[kind] ?? kind, recorder[kind])) };
+}
+
+/** The server and the database server of its store; memory is that of the server alone. */
+function usageOf({ pid, storePid }: Target): ProcessUsage | null {
+  const usage = pid === null ? null : readUsage(pid);
+  if (usage === null || storePid === undefined) return usage;
+  return { ...usage, cpuUs: usage.cpuUs + familyCpuUs(storePid) };
 }
