@@ -54,7 +54,7 @@ class ServedLink {
     const repeats = canRepeat(request) && !this.#inTransaction;
     if (request.kind === "exec") this.#inTransaction = request.text === "BEGIN";
     for (;;) {
-      if (canRepeat(request)) await this.#dropLost();
+      if (repeats) await this.#dropLost();
       this.#session ??= this.#open();
       const session = this.#session;
       try {
