@@ -130,11 +130,12 @@ export const RUN_PARTS = {
   creatorEnded: update("set_run_creator", "ended_runs"),
 } as const;
 
-/** The coarse index by flow of task runs whose run ended long ago. */
+/** The coarse index by flow of task runs whose run ended long ago, and may have been revived since. */
 const TASK_FLOWS: Part = {
   columns: columns("run_id int8", "stretch int8"),
   text: (rows) => `INSERT INTO stretches (kind, value, stretch) SELECT ${STRETCH_KIND.task_flow}, r.flow_id, u.stretch
-    FROM (${rows}) u JOIN ended_runs r ON r.id = u.run_id ON CONFLICT DO NOTHING`,
+    FROM (${rows}) u CROSS JOIN LATERAL (SELECT flow_id FROM live_runs WHERE id = u.run_id
+      UNION ALL SELECT flow_id FROM ended_runs WHERE id = u.run_id) r ON CONFLICT DO NOTHING`,
 };
 
 const ADDED = "DO UPDATE SET count = t.count + excluded.count";

@@ -4,11 +4,12 @@ import type { Primitive } from "#protocol/wire/feed";
 import type { CommitRequest, WritableStore } from "#storage/port";
 import { Connection } from "#storage/postgres/connection";
 import { openPostgresStore, type PostgresOptions } from "#storage/postgres/store";
+import { STRETCH_IDS, STRETCH_KIND } from "#storage/schema/codes";
 import { buildLogBlocks } from "#storage/schema/log-blocks";
 import { emptyDecision } from "#storage/write/batch";
 import { putOperation } from "#storage/write/ops";
 import { postgresPrograms, startPostgres, type TestDatabase, urlOf } from "../support/postgres-server.ts";
-import { stateRow } from "../support/storage-rows.ts";
+import { putTaskRun, runRow, stateRow } from "../support/storage-rows.ts";
 
 const programs = postgresPrograms();
 const { MILLRACE_TEST_POSTGRES: asked } = process.env;
@@ -150,6 +151,42 @@ t.test("a PostgreSQL database as the store", { skip }, async (t) => {
       await store.close(false);
     },
   );
+
+  await t.test("a run that ended before the start of the writers is reported on, revived and ended again", async (t) => {
+    const database = await server.database("ended_before");
+    const commit = async (put: (ops: Primitive[]) => void) => {
+      const store = await openPostgresStore(urlOf(database), OPTIONS);
+      const ops: Primitive[] = [];
+      put(ops);
+      t.match(await store.commit(requestOf(store, ops)), { kind: "applied" });
+      return store;
+    };
+    const ended = stateRow("Failed", { end_time: 5 });
+    const first = await commit((ops) => putOperation(ops, "insert_run", runRow(1, ended, { flow_id: 4 })));
+    await first.close(false);
+    const flows = `SELECT stretch, value FROM stretches WHERE kind = ${STRETCH_KIND.task_flow} ORDER BY stretch`;
+    const second = await commit((ops) => putTaskRun(ops, 1, 1, "Failed", "Failed"));
+    t.strictSame(await query(database, flows), [[0, 4]], "the flow of an ended run is found");
+    await second.close(false);
+    const third = await commit((ops) => putOperation(ops, "update_run", { id: 1, ...stateRow("Running") }));
+    const ops: Primitive[] = [];
+    putTaskRun(ops, STRETCH_IDS, 1, "Running", "Running");
+    t.match(await third.commit(requestOf(third, ops)), { kind: "applied" });
+    t.strictSame(
+      await query(database, flows),
+      [
+        [0, 4],
+        [1, 4],
+      ],
+      "and that of a revived one",
+    );
+    const end: Primitive[] = [];
+    putOperation(end, "update_run", { id: 1, ...ended });
+    t.match(await third.commit(requestOf(third, end)), { kind: "applied" });
+    t.strictSame(await query(database, "SELECT id FROM ended_runs"), [[1]]);
+    t.strictSame(await query(database, "SELECT id FROM live_runs"), []);
+    await third.close(false);
+  });
 
   await t.test("a store that takes no writes refuses commits until a probe succeeds", async (t) => {
     const database = await server.database("read_only");
