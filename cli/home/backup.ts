@@ -1,6 +1,6 @@
 /** `millrace backup` and `millrace restore`. */
 import { CommandError, EXIT } from "../exit-code.ts";
-import { ownHome } from "../own-home.ts";
+import { ownStore } from "../own-home.ts";
 import { counted } from "../terminal/format.ts";
 import { Terminal } from "../terminal/terminal.ts";
 
@@ -12,16 +12,11 @@ export interface CopyOptions {
 }
 
 /** Errors of these commands that the user can resolve, by name. */
-const EXPECTED = new Set(["HomeLockedError", "StorageError", "TransferError"]);
+const EXPECTED = new Set(["HomeLockedError", "OperationalError", "StorageError", "TransferError"]);
 
 export async function backup(file: string, options: CopyOptions): Promise<number> {
-  if (options.home === undefined && process.env["MILLRACE_STORE"])
-    throw new CommandError(
-      "the store is in PostgreSQL (MILLRACE_STORE)",
-      "Back it up by its own tools, for example `pg_dump -Fc`.",
-    );
   const { backUp } = await import("#server/operations/backup");
-  const made = await told(backUp(ownHome(options), file, options.overwrite === true));
+  const made = await told(backUp(await ownStore(options), file, options.overwrite === true));
   const out = new Terminal(process.stdout);
   if (options.json === true) out.json(made);
   else {
@@ -36,7 +31,7 @@ export async function backup(file: string, options: CopyOptions): Promise<number
 
 export async function restore(file: string, options: CopyOptions): Promise<number> {
   const operations = await import("#server/operations/restore");
-  const done = await told(operations.restore(ownHome(options), file));
+  const done = await told(operations.restore(await ownStore(options), file));
   const out = new Terminal(process.stdout);
   if (options.json === true) out.json(done);
   else {

@@ -62,7 +62,10 @@ const EXPORT: CommandSpec = {
   description: "write the store to a file from which `millrace import` makes a store of either kind; the server must not run",
   arguments: [{ name: "<file>", description: "where to" }],
   options: [
-    { flags: "--store <url>", description: "a store in PostgreSQL (default: MILLRACE_STORE, else that of the home)" },
+    {
+      flags: "--store <url>",
+      description: "a store in PostgreSQL (default: MILLRACE_STORE, [store] url in millrace.toml, else that of the home)",
+    },
     HOME,
     { flags: "--overwrite", description: "replace a file that exists, once the new one is complete" },
     JSON_OPTION,

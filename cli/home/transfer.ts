@@ -1,7 +1,7 @@
 /** `millrace export` and `millrace import FILE`. */
 import { clientHome } from "#sdk/client/local-server";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { ownHome } from "../own-home.ts";
+import { ownStore } from "../own-home.ts";
 import { counted } from "../terminal/format.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { Terminal } from "../terminal/terminal.ts";
@@ -18,7 +18,7 @@ export interface TransferOptions {
 export async function exportTo(file: string, options: TransferOptions): Promise<number> {
   const { exportStore } = await import("#server/operations/transfer");
   const progress = new TransferProgress();
-  const work = exportStore(placeOf(options), file, options.overwrite === true, (table, rows) =>
+  const work = exportStore(await placeOf(options), file, options.overwrite === true, (table, rows) =>
     progress.show("exporting", table, rows),
   );
   const made = await told(work.finally(() => progress.end()));
@@ -35,7 +35,7 @@ export async function exportTo(file: string, options: TransferOptions): Promise<
 export async function importFrom(file: string, options: TransferOptions): Promise<number> {
   const { importStore } = await import("#server/operations/transfer");
   const progress = new TransferProgress();
-  const work = importStore(placeOf(options), file, (step, table, rows) => progress.show(step, table, rows));
+  const work = importStore(await placeOf(options), file, (step, table, rows) => progress.show(step, table, rows));
   const done = await told(work.finally(() => progress.end()));
   const out = new Terminal(process.stdout);
   if (options.json === true) out.json(done);
@@ -48,12 +48,12 @@ export async function importFrom(file: string, options: TransferOptions): Promis
   return EXIT.ok;
 }
 
-/** The home or the database: as the options say, else as the environment. */
-function placeOf({ store, ...own }: TransferOptions): string {
-  if (store === "") throw new CommandError("--store must not be empty", "Leave it out for the store of the home.");
-  const isHomeNamed = own.home !== undefined || own.url !== undefined;
-  if (store !== undefined && isHomeNamed) throw new CommandError("--store and --home name two stores", "Leave one out.");
-  return store ?? ((!isHomeNamed && process.env["MILLRACE_STORE"]) || ownHome(own));
+/** The home or the database. */
+async function placeOf(options: TransferOptions): Promise<string> {
+  if (options.store !== undefined && options.home !== undefined)
+    throw new CommandError("--store and --home name two stores", "Leave one out.");
+  const { home, database } = await ownStore(options);
+  return database?.url ?? home;
 }
 
 /** What belongs to a store and lies in files of its home. */

@@ -10,7 +10,8 @@ export const IMPORT: CommandSpec = {
   options: [
     {
       flags: "--store <url>",
-      description: "an empty database of PostgreSQL (default: MILLRACE_STORE, else the store of the home)",
+      description:
+        "an empty database of PostgreSQL (default: MILLRACE_STORE, [store] url in millrace.toml, else the store of the home)",
     },
     { flags: "--home <dir>", description: "data directory (default: MILLRACE_HOME or ~/.millrace)" },
     { flags: "--json", description: "print data as JSON" },

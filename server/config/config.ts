@@ -26,6 +26,9 @@ import {
 
 export { ConfigError } from "./config-values.ts";
 
+/** In the served directory. */
+const CONFIG_FILE = "millrace.toml";
+
 /** Default listen address. */
 export const DEFAULT_HOST = "127.0.0.1";
 export const DEFAULT_PORT = 4270;
@@ -200,12 +203,48 @@ export function homeDirectory(flag: string | undefined, env: Environment): strin
   return resolve(text("--home", flag) ?? present(env, "MILLRACE_HOME") ?? join(homedir(), ".millrace"));
 }
 
+/** A database that holds a store. */
+export interface NamedStore {
+  url: string;
+  /** What names it, for texts: --store, MILLRACE_STORE, or the key of a file. */
+  namedBy: string;
+}
+
+/** A home, and the database of its store; null: the store is the file in the home. */
+export interface StorePlace {
+  home: string;
+  database: NamedStore | null;
+}
+
+/**
+ * Where the store is, for commands that work on it beside the server: by the precedence of the server. The file is the
+ * `millrace.toml` of the home, for a home that is served itself, else that of the working directory, which `millrace serve` serves
+ * by default.
+ * @throws ConfigError as `loadConfig`
+ */
+export function findStore(flag: string | undefined, env: Environment, home: string, workingDir: string): StorePlace {
+  const database =
+    namedStore(flag, env) ?? writtenStore(join(home, CONFIG_FILE)) ?? writtenStore(join(resolve(workingDir), CONFIG_FILE));
+  return { home, database };
+}
+
+function namedStore(flag: string | undefined, env: Environment): NamedStore | null {
+  const variable = present(env, "MILLRACE_STORE");
+  if (flag !== undefined) return { url: databaseUrl("--store", flag), namedBy: "--store" };
+  return variable === undefined ? null : { url: databaseUrl("MILLRACE_STORE", variable), namedBy: "MILLRACE_STORE" };
+}
+
+function writtenStore(path: string): NamedStore | null {
+  const { url } = readConfigFile(path).file.store;
+  return url === undefined ? null : { url, namedBy: `[store] url in ${path}` };
+}
+
 /**
  * Loads and checks the configuration for serving a directory.
  * @throws ConfigError naming the file, flag or variable, the key, and the expected value.
  */
 export function loadConfig(flags: ConfigFlags, env: Environment, servedDir: string): LoadedConfig {
-  const configPath = join(resolve(servedDir), "millrace.toml");
+  const configPath = join(resolve(servedDir), CONFIG_FILE);
   const { file, warnings } = readConfigFile(configPath);
   const config = combine(flags, env, file, configPath);
   if (config.token === null && !isLoopback(config.host)) {
@@ -217,8 +256,7 @@ export function loadConfig(flags: ConfigFlags, env: Environment, servedDir: stri
 
 function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configPath: string): ServerConfig {
   const { server, defaults } = file;
-  const store =
-    storeUrl("--store", flags.store) ?? storeUrl("MILLRACE_STORE", present(env, "MILLRACE_STORE")) ?? file.store.url ?? null;
+  const store = namedStore(flags.store, env)?.url ?? file.store.url ?? null;
   const port = numberFlag("--port", flags.port, 0, PORT_MAX) ?? numberVariable(env, "MILLRACE_PORT", PORT_MAX);
   return {
     home: homeDirectory(flags.home, env),
@@ -340,10 +378,6 @@ function secretKeyOf(home: string, env: Environment): SecretKeySource {
   if (!source.inHome && readSecretKey(source) === null)
     throw new ConfigError(`${source.name} holds no key of secrets: 32 bytes as base64, as in the file secret.key of a home`);
   return source;
-}
-
-function storeUrl(name: string, value: string | undefined): string | undefined {
-  return value === undefined ? undefined : databaseUrl(name, value);
 }
 
 function durabilityFlag(value: string | undefined): Durability | undefined {

@@ -4,9 +4,11 @@ import { join, resolve } from "node:path";
 import { createSystemClock } from "#runtime/clock";
 import { type CopyFacts, copyStore, replaceStore } from "#storage/home/copy";
 import { lockHome } from "#storage/home/lock";
+import type { StorePlace } from "../config/config.ts";
 import { prepareHome } from "../discovery-file.ts";
 import { STORE_FILE } from "./home-files.ts";
 import { OperationalError } from "./operational-error.ts";
+import { refuseDatabase } from "./refuse-database.ts";
 
 export interface RestoreResult extends CopyFacts {
   home: string;
@@ -17,10 +19,12 @@ export interface RestoreResult extends CopyFacts {
 }
 
 /**
- * @throws HomeLockedError while a server runs; OperationalError for a missing file; StorageError when the file is not a sound
- * store, or one of a newer version. On an error, the home is unchanged.
+ * @throws HomeLockedError while a server runs; OperationalError for a missing file and for a store in a database; StorageError
+ * when the file is not a sound store, or one of a newer version. On an error, the home is unchanged.
  */
-export async function restore(home: string, source: string): Promise<RestoreResult> {
+export async function restore(place: StorePlace, source: string): Promise<RestoreResult> {
+  refuseDatabase("restore", place);
+  const { home } = place;
   const file = resolve(source);
   if (!existsSync(file)) throw new OperationalError(`there is no file ${file}`);
   prepareHome(home);

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import t from "tap";
 import { SERVE } from "#cli/serve/serve-command";
 import { SECRET_KEY_FILE_VARIABLE, SECRET_KEY_VARIABLE } from "#protocol/values/secret-key";
-import { ConfigError, isLoopback, loadConfig } from "#server/config/config";
+import { ConfigError, findStore, isLoopback, loadConfig } from "#server/config/config";
 import { DEFAULTS_KEYS, SERVER_KEYS, VARIABLES } from "#server/config/config-keys";
 
 /** Outside the checkout, whose path may be too long: a socket's path is limited to 103 bytes. */
@@ -183,6 +183,22 @@ t.test("the store and the key of secrets from the command line and the environme
   t.throws(() => loadConfig({}, { MILLRACE_SECRET_KEY_FILE: "/no/file" }, dir), {
     message: /^\/no\/file holds no key of secrets/,
   });
+});
+
+t.test("commands beside the server find the store that the server would have", async (t) => {
+  const [file, other, flag, variable] = ["file", "other", "flag", "variable"].map((name) => `postgres://u@${name}/d`);
+  const [home, folder, plain] = [served(t, `[store]\nurl = '${file}'\n`), served(t, `[store]\nurl = '${other}'\n`), served(t)];
+  const found = (of: string, dir: string, flag?: string, env = {}) => findStore(flag, env, of, dir).database;
+  t.same(found(home, folder, flag, { MILLRACE_STORE: variable }), { url: flag, namedBy: "--store" });
+  t.same(found(home, folder, undefined, { MILLRACE_STORE: variable }), { url: variable, namedBy: "MILLRACE_STORE" });
+  t.same(found(home, folder, undefined, { MILLRACE_STORE: "" }), {
+    url: file,
+    namedBy: `[store] url in ${join(home, "millrace.toml")}`,
+  });
+  t.match(found(plain, folder), { url: other });
+  t.same(findStore(undefined, {}, plain, plain), { home: plain, database: null });
+  t.throws(() => found(plain, plain, "/a/file"), { name: "ConfigError", message: /^--store must be the URL/ });
+  t.throws(() => found(served(t, "[store]\nurl = 5\n"), plain), { name: "ConfigError" });
 });
 
 t.test("unknown keys and tables are warned about and ignored", async (t) => {
