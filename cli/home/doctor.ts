@@ -4,7 +4,7 @@ import type { Millrace } from "#sdk/client/index";
 import type { DoctorReport, DoctorOptions as Examined } from "#server/operations/doctor";
 import { connect } from "../connection.ts";
 import { EXIT } from "../exit-code.ts";
-import { ownHome } from "../own-home.ts";
+import { ownStore } from "../own-home.ts";
 import { counted } from "../terminal/format.ts";
 import { printable, Terminal } from "../terminal/terminal.ts";
 import { packageVersion } from "../version.ts";
@@ -12,6 +12,7 @@ import { packageVersion } from "../version.ts";
 export interface DoctorOptions {
   home?: string;
   url?: string;
+  store?: string;
   token?: string;
   json?: boolean;
   acceptClock?: boolean;
@@ -21,10 +22,10 @@ const LABEL_WIDTH = "versions".length;
 
 /** Exit code 1 if a promise is broken; merely unusual findings are printed and do not count. */
 export async function doctor(options: DoctorOptions): Promise<number> {
-  const home = ownHome(options);
+  const { home, database } = await ownStore(options);
   if (options.acceptClock === true) return acceptClock(options);
   const { examine } = await import("#server/operations/doctor");
-  const report = examine({ home, version: packageVersion(), ...(await toldBy(options)) });
+  const report = examine({ home, database, version: packageVersion(), ...(await toldBy(options)) });
   const broken = report.checks.some(({ findings }) => findings.some(({ level }) => level === "broken"));
   const out = new Terminal(process.stdout);
   if (options.json === true) out.json({ sound: !broken, ...report });
@@ -65,14 +66,21 @@ async function toldBy(options: DoctorOptions): Promise<Pick<Examined, "totals" |
   }
 }
 
-function render({ home, running, pid, checks }: DoctorReport, terminal: Terminal): string[] {
-  const lines = [`${home}: ${running ? `a server runs${pid === null ? "" : ` (pid ${pid})`}` : "no server runs"}`, ""];
+function render(report: DoctorReport, terminal: Terminal): string[] {
+  const { running, checks } = report;
+  const lines = [headline(report), ""];
   for (const check of checks) {
     const { id, title, findings } = check;
     lines.push(`${mark(check, terminal)} ${id.padEnd(LABEL_WIDTH)}  ${printable(title)}`);
     for (const { text } of findings) lines.push(`  ${" ".repeat(LABEL_WIDTH)}  - ${printable(text)}`);
   }
   return [...lines, "", ...unchecked(running, checks).map((line) => terminal.paint("dim", line))];
+}
+
+function headline({ home, store, running, pid, holder }: DoctorReport): string {
+  if (holder !== null) return `${store}, home ${home}: ${printable(holder)} has the store`;
+  const where = /^postgres/.test(store) ? `${store}, home ${home}` : home;
+  return `${where}: ${running ? `a server runs${pid === null ? "" : ` (pid ${pid})`}` : "no server runs"}`;
 }
 
 /** The marks of run states: a disc is intact, a square is broken, a diamond needs a person, an outline was not checked. */

@@ -9,6 +9,10 @@ import type { StopOptions } from "./stop.ts";
 import type { TransferOptions } from "./transfer.ts";
 
 const HOME: OptionSpec = { flags: "--home <dir>", description: "data directory (default: MILLRACE_HOME or ~/.millrace)" };
+const STORE: OptionSpec = {
+  flags: "--store <url>",
+  description: "a store in PostgreSQL (default: MILLRACE_STORE, [store] url in millrace.toml, else that of the home)",
+};
 const JSON_OPTION: OptionSpec = { flags: "--json", description: "print data as JSON" };
 
 const STATUS: CommandSpec = {
@@ -29,6 +33,7 @@ const DOCTOR: CommandSpec = {
   name: "doctor",
   description: "check a home and everything in its store; changes nothing",
   options: [
+    STORE,
     HOME,
     { flags: "--accept-clock", description: "check nothing; say that the machine's clock is right after it was set" },
     { flags: "--token <token>", description: "token of the server, if one runs" },
@@ -62,10 +67,7 @@ const EXPORT: CommandSpec = {
   description: "write the store to a file from which `millrace import` makes a store of either kind; the server must not run",
   arguments: [{ name: "<file>", description: "where to" }],
   options: [
-    {
-      flags: "--store <url>",
-      description: "a store in PostgreSQL (default: MILLRACE_STORE, [store] url in millrace.toml, else that of the home)",
-    },
+    STORE,
     HOME,
     { flags: "--overwrite", description: "replace a file that exists, once the new one is complete" },
     JSON_OPTION,

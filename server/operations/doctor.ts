@@ -2,20 +2,27 @@
 import { existsSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { secretKeySource } from "#protocol/values/secret-key";
+import { createSystemClock } from "#runtime/clock";
 import { HomeLockedError, lockHome } from "#storage/home/lock";
 import { SecretBox } from "#storage/home/secret-box";
 import { checkStepFiles } from "#storage/home/step-files";
 import { checkFile, checkStore, type StoreCheck } from "#storage/invariants/check-store";
 import type { Finding } from "#storage/invariants/invariant";
+import { storeName } from "#storage/postgres/location";
 import { openReadHandle } from "#storage/read/read-handle";
 import { databaseVersion } from "#storage/schema/migrate";
 import { checkLibrary, libraryVersion } from "#storage/sqlite/pragmas";
 import { StorageError } from "#storage/sqlite/storage-error";
+import type { NamedStore } from "../config/config.ts";
+import { examineDatabase } from "./examine-database.ts";
 import { checkHomeFiles, foreignFolder, STORE_FILE } from "./home-files.ts";
 import { OperationalError } from "./operational-error.ts";
+import { stepFileCheck } from "./step-file-check.ts";
 
 export interface DoctorOptions {
   home: string;
+  /** The database of the store; null or absent: the file of the home. */
+  database?: NamedStore | null;
   /** Version of the package. */
   version: string;
   /** Totals of resources, if a running server reported them. */
@@ -26,9 +33,13 @@ export interface DoctorOptions {
 
 export interface DoctorReport {
   home: string;
-  /** Whether a process holds the lock of the home; `pid` is null if the lock file holds none. */
+  /** The path or the URL of the store, without a password. */
+  store: string;
+  /** Whether a process holds the lock of the home or of the database; `pid` is null if it is not known. */
   running: boolean;
   pid: number | null;
+  /** The session that holds the lock of the database. */
+  holder: string | null;
   checks: StoreCheck[];
 }
 
@@ -37,14 +48,44 @@ const FREE_BYTES_MIN = 1024 ** 3;
 /** A larger WAL was not folded into the store for long: some reader holds an old snapshot. */
 const LOG_BYTES_MAX = 256 * 1024 ** 2;
 
-/** @throws OperationalError when the home does not exist. */
-export function examine({ home, version, totals, clock }: DoctorOptions): DoctorReport {
+/** @throws OperationalError when the home does not exist, or when its database cannot be examined. */
+export function examine({ database = null, ...options }: DoctorOptions): DoctorReport {
+  if (database !== null) return examineWithDatabase(options, database.url);
+  const { home, version, totals, clock } = options;
   if (!statSync(home, { throwIfNoEntry: false })?.isDirectory()) throw new OperationalError(`there is no home ${home}`);
   const foreign = foreignFolder(home);
   if (foreign !== null) throw new OperationalError(foreign);
   const { running, pid } = lockHolder(home);
   const checks: StoreCheck[] = [homeCheck(home), spaceCheck(home), clockCheck(clock), ...storeChecks(home, version, totals)];
-  return { home, running, pid, checks };
+  return { home, store: join(home, STORE_FILE), running, pid, holder: null, checks };
+}
+
+/** A database can be examined from a machine that does not have the home of its server. */
+function examineWithDatabase({ home, version, totals, clock }: DoctorOptions, url: string): DoctorReport {
+  const hasHome = statSync(home, { throwIfNoEntry: false })?.isDirectory() === true;
+  const foreign = hasHome ? foreignFolder(home) : null;
+  if (foreign !== null) throw new OperationalError(foreign);
+  const key = new SecretBox(secretKeySource(home, process.env));
+  const { holder, checks } = examineDatabase({
+    url,
+    home: hasHome ? home : null,
+    title: programTitle(version),
+    totals,
+    open: (sealed) => key.open(sealed),
+    nowUs: createSystemClock().nowUs,
+  });
+  const files = hasHome ? [homeCheck(home), spaceCheck(home)] : [absentHome(home)];
+  const all = [...files, clockCheck(clock), ...checks];
+  return { home, store: storeName(url), running: holder !== null, pid: null, holder, checks: all };
+}
+
+function absentHome(home: string): StoreCheck {
+  const unchecked = `there is no home ${home} here: its files, its key of secrets and large results of steps`;
+  return { id: "home", title: "the home and its files are their owner's alone", checked: false, unchecked, findings: [] };
+}
+
+function programTitle(version: string): string {
+  return `Millrace ${version}, Node ${process.versions.node}`;
 }
 
 function lockHolder(home: string): { running: boolean; pid: number | null } {
@@ -77,24 +118,13 @@ function clockCheck(clock: DoctorOptions["clock"]): StoreCheck {
   return { id: "clock", title: "the clock of the machine was not set", checked: clock !== null, unchecked, findings };
 }
 
-function stepFileCheck({ count, problems }: ReturnType<typeof checkStepFiles>): StoreCheck {
-  const findings = problems.map((text): Finding => ({ level: "broken", text }));
-  return {
-    id: "step-files",
-    title: `the files of large step results are there: ${count}`,
-    checked: true,
-    unchecked: null,
-    findings,
-  };
-}
-
 function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2).toLocaleString("en-US")} MiB`;
 }
 
 function storeChecks(home: string, version: string, totals: DoctorOptions["totals"]): StoreCheck[] {
   const path = join(home, STORE_FILE);
-  const title = `Millrace ${version}, Node ${process.versions.node}`;
+  const title = programTitle(version);
   if (!existsSync(path)) {
     const findings: Finding[] = [{ level: "unusual", text: "there is no store yet" }];
     return [{ id: "versions", title, checked: true, unchecked: null, findings }];

@@ -32,11 +32,11 @@ class ServedLink {
   /** The caller has begun a transaction: a read on another connection would see another state. */
   #inTransaction = false;
 
-  constructor({ port, signal, settings, limitMs, patienceMs }: ReaderConnect) {
+  constructor({ port, signal, settings, limitMs, patienceMs, wholeTables = false }: ReaderConnect) {
     this.#port = port;
     this.#signal = signal;
     this.#settings = settings;
-    this.#limits = { limitMs, patienceMs };
+    this.#limits = { limitMs, patienceMs, wholeTables };
     port.on("message", (request: ReadRequest) => void this.#serve(request));
     port.on("close", () => this.#drop(this.#session));
   }
@@ -76,7 +76,8 @@ class ServedLink {
 
   async #open(): Promise<ReadSession> {
     const connection = await Connection.open(this.#settings, "millrace reader");
-    const settings = [...READER_SETTINGS, `statement_timeout = ${this.#limits.limitMs}`];
+    const { limitMs, wholeTables } = this.#limits;
+    const settings = [...READER_SETTINGS, ...(wholeTables ? [] : BY_INDEX), `statement_timeout = ${limitMs}`];
     await connection.run(settings.map((setting) => `SET ${setting}`).join("; "));
     return new ReadSession(connection);
   }
@@ -101,16 +102,21 @@ class ServedLink {
 }
 
 /**
- * No change is possible, and no plan is compiled or run by several processes: reads are short. The planner has to follow the
- * indexes, as the texts say for SQLite: its statistics are old where a table grows, and a page ends long before its list.
+ * No change is possible, and no plan is compiled or run by several processes: reads are short, and checks leave the processors to
+ * the server.
  */
 const READER_SETTINGS = [
   "default_transaction_read_only = on",
   "jit = off",
   "max_parallel_workers_per_gather = 0",
   "random_page_cost = 1.1",
-  ...["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map((plan) => `enable_${plan} = off`),
 ];
+
+/**
+ * The planner has to follow the indexes, as the texts say for SQLite: its statistics are old where a table grows, and a page ends
+ * long before its list.
+ */
+const BY_INDEX = ["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map((plan) => `enable_${plan} = off`);
 
 async function read(session: ReadSession, request: AskedRead): Promise<ReadPortion> {
   switch (request.kind) {

@@ -22,6 +22,8 @@ export interface ReadLimits {
   limitMs: number;
   /** For a database that cannot be reached; 0 for one attempt. */
   patienceMs: number;
+  /** Whether plans may read whole tables, for checks that read all rows anyway; else they follow the indexes. */
+  wholeTables?: boolean;
 }
 
 /** As the protocol has it. */

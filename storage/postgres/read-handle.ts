@@ -4,7 +4,7 @@
  */
 import type { Database, SqlValue, Statement } from "../sqlite/driver.ts";
 import { StorageError } from "../sqlite/storage-error.ts";
-import { BlockingReader, startReaderThread } from "./blocking-reader.ts";
+import { BlockingReader, type ReadLimits, startReaderThread } from "./blocking-reader.ts";
 import { toPostgres } from "./dialect.ts";
 import type { Table } from "./table.ts";
 
@@ -16,10 +16,10 @@ const LIMIT_MS = 10_000;
 
 type MakeRow<Row> = (values: unknown[], columns: readonly string[]) => Row;
 
-/** Opens the database for reading. While it cannot be reached, a read waits for it for `patienceMs`. */
-export function openPostgresReadHandle(url: string, patienceMs = 0): Database {
+/** Opens the database for reading, with the limits of lists where none are given. */
+export function openPostgresReadHandle(url: string, limits: Partial<ReadLimits> = {}): Database {
   const thread = startReaderThread();
-  const reader = new BlockingReader(thread.connect({ connectionString: url }, { limitMs: LIMIT_MS, patienceMs }));
+  const reader = new BlockingReader(thread.connect({ connectionString: url }, { limitMs: LIMIT_MS, patienceMs: 0, ...limits }));
   let open = true;
   const asArray: MakeRow<unknown[]> = (values) => values;
   const asObject: MakeRow<unknown> = (values, columns) =>

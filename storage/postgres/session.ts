@@ -13,7 +13,8 @@ const LOCK = "1296649324, hashtext(current_schema())";
 /** How long a session that is ending may keep the lock. */
 const LOCK_WAIT_MS = 2_000;
 const LOCK_NOT_AVAILABLE = "55P03";
-const SERVER_MIN = 140_000;
+/** The oldest PostgreSQL that has what the store needs, as the server numbers itself. */
+export const SERVER_VERSION_MIN = 140_000;
 /** PostgreSQL cuts longer names. */
 const NAME_LENGTH_MAX = 63;
 
@@ -26,7 +27,8 @@ const SETTINGS = `${WRITER_SETTINGS};
     SET idle_in_transaction_session_timeout = 0; SET lock_timeout = 0; SET client_min_messages = warning;
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`;
 
-const HOLDER = `SELECT application_name, to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), client_addr::text
+/** The session that has the lock of the store. */
+export const HOLDER_QUERY = `SELECT application_name, to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), client_addr::text
   FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted AND classid = 1296649324
     AND objid = hashtext(current_schema())::oid AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
@@ -63,8 +65,12 @@ async function checkVersion(connection: Connection): Promise<void> {
   const [[version, text] = [0, ""]] = await connection.rows<[number, string]>(
     "SELECT current_setting('server_version_num')::int, current_setting('server_version')",
   );
-  if (version >= SERVER_MIN) return;
-  throw new StorageError("library", `PostgreSQL ${text} is too old: Millrace needs PostgreSQL ${SERVER_MIN / 10_000} or newer`);
+  if (version >= SERVER_VERSION_MIN) return;
+  throw new StorageError("library", tooOld(text));
+}
+
+export function tooOld(version: string): string {
+  return `PostgreSQL ${version} is too old: Millrace needs PostgreSQL ${SERVER_VERSION_MIN / 10_000} or newer`;
 }
 
 /** Ends a session of this process that the server has not given up yet. */
@@ -86,8 +92,13 @@ async function takeLock(connection: Connection): Promise<boolean> {
 }
 
 async function holderOf(connection: Connection): Promise<string> {
-  const [[name, since, address] = ["another session", null, null]] =
-    await connection.rows<[string, string | null, string | null]>(HOLDER);
+  const [row] = await connection.rows<HolderRow>(HOLDER_QUERY);
+  return describeHolder(row ?? ["another session", null, null]);
+}
+
+export type HolderRow = [name: string, since: string | null, address: string | null];
+
+export function describeHolder([name, since, address]: HolderRow): string {
   return [name, address === null ? "" : `from ${address}`, since === null ? "" : `connected since ${since} UTC`]
     .filter((part) => part !== "")
     .join(", ");

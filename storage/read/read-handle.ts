@@ -19,7 +19,7 @@ export const IN_MEMORY = ":memory:";
  */
 export function openReadHandle(path: string, shared: Database | null = null, patienceMs = 0): Database {
   if (path === IN_MEMORY && shared !== null) return shared;
-  if (isPostgresUrl(path)) return openPostgresReadHandle(path, patienceMs);
+  if (isPostgresUrl(path)) return openPostgresReadHandle(path, { patienceMs });
   try {
     const database = openDriver(path, { readonly: true, busyWaitMs: BUSY_WAIT_MS });
     setReaderPragmas(database);
