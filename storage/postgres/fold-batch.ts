@@ -285,7 +285,7 @@ export class BatchFolder {
   #insertRuns(runs: readonly Primitive[][]): void {
     for (const values of runs) {
       for (const tag of tagsOf(values[RUN.tags])) this.#code(tag);
-      this.#runs.insert(values);
+      this.#runs.insertAtOnce(values);
     }
   }
 

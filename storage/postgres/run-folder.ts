@@ -67,6 +67,15 @@ export class RunFolder {
     this.#living.set(id, valueAt(values, 0, INSERT.flow_id));
   }
 
+  /**
+   * A run of a backfill or of many created together. SQLite stores such a run before it looks at later operations of the commit, so the
+   * bounds have its creation also where the commit starts it.
+   */
+  insertAtOnce(values: Primitive[]): void {
+    this.insert(values);
+    this.#noteStart(valueAt(values, 0, INSERT.id), valueAt(values, 0, INSERT.created_at));
+  }
+
   update(ops: readonly Primitive[], at: number): void {
     const id = valueAt(ops, at, UPDATE.id);
     const known = this.#pending.get(id);

@@ -144,20 +144,26 @@ export class DurableWaitsChecker implements Checker {
       for (const lease of history.leases.values())
         if (lease.run === run && !holds) throw new Violation(FREE, `run ${run} is parked and has lease ${lease.id}`);
     }
+    const done: Request[] = [];
     for (let at = 0; at < batch.replies.length; at += 3) {
       const request = this.#requests.get(Number(batch.replies[at]));
-      if (request !== undefined && batch.replies[at + 1] === 200) this.#done(request, history);
+      if (request !== undefined && batch.replies[at + 1] === 200) done.push(request);
     }
+    const moved = new Set(done.flatMap(({ kind, target }) => (kind === "TransitionRun" ? [target] : [])));
+    for (const request of done) this.#done(request, history, moved);
   }
 
-  /** What people ask for of parked runs. */
-  #done({ kind, target }: Request, { runs, durable }: History): void {
+  /**
+   * What people ask for of parked runs.
+   * @param moved runs that a person gave a state in the same commit, so that they may not have been parked when they were cancelled
+   */
+  #done({ kind, target }: Request, { runs, durable }: History, moved: ReadonlySet<number>): void {
     if (kind === "WakeRun") this.#coverage.durableRun("a person wakes a run");
     if (kind !== "CancelRun" || !this.#parkedBefore.has(target)) return;
     const run = runs.get(target);
     if (run === undefined || run.details["forced"] === true) return;
     this.#coverage.durableRun("a parked run is cancelled");
-    if (run.assignment === null && !isTerminal(run.type))
+    if (run.assignment === null && !isTerminal(run.type) && !moved.has(target))
       throw new Violation("a cancel of a parked run ends it at once", `run ${target} is ${run.name}`);
     if (!isTerminal(run.type)) return;
     const open = [...durable.openWaits.values()].find(({ lineage }) => lineage === durable.lineageOf.get(target));
