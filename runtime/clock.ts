@@ -15,8 +15,13 @@ export interface Clock {
  */
 const OFFSET_REFRESH_MS = 1000;
 
-/** The system clock in microseconds; follows steps of the wall clock within a second. */
-export function createSystemClock(): Clock {
+/**
+ * The system clock in microseconds; follows steps of the wall clock within a second. A thread has one such clock: two would
+ * notice a step at different moments, and a due time read from one would be compared with the other.
+ */
+export const systemClock: Clock = createSystemClock();
+
+function createSystemClock(): Clock {
   let offsetMs = Date.now() - performance.now();
   let measuredMs = performance.now();
   return {

@@ -9,7 +9,7 @@ import { assert } from "./assert.ts";
 import type { Clock } from "./clock.ts";
 import { type Effect, Outbox } from "./effect.ts";
 import { type Lane, Mailbox } from "./mailbox.ts";
-import { type Alarm, CLOCK_STEP_MIN_US, Timers } from "./timers.ts";
+import { type Alarm, Timers, wallOffsetUs } from "./timers.ts";
 
 /** Messages that one actor handles before the next actor gets its share of the turn. */
 const SHARE_MAX = 256;
@@ -120,7 +120,7 @@ export class Host {
     cell.generation += 1;
     if (cell.generation > 1 && cell.spec.resent) cell.mailbox.remove(cell.spec.resent);
     const out = new Outbox();
-    const offsetUs = this.#clockOffsetUs();
+    const offsetUs = wallOffsetUs(this.#options.clock);
     try {
       cell.actor = await cell.spec.start({ nowUs: () => this.#options.clock.nowUs(), generation: cell.generation }, out);
     } catch (cause) {
@@ -180,7 +180,7 @@ export class Host {
     if (this.#inTurn) return;
     this.#inTurn = true;
     this.#turnUs = 0;
-    this.#offsetUs = this.#clockOffsetUs();
+    this.#offsetUs = wallOffsetUs(this.#options.clock);
     let left = TURN_MAX;
     while (left > 0 && this.#turnUs < TURN_US) {
       const cell = this.#ready.shift();
@@ -203,7 +203,7 @@ export class Host {
   step(name: string): void {
     this.#inTurn = true;
     this.#turnUs = 0;
-    this.#offsetUs = this.#clockOffsetUs();
+    this.#offsetUs = wallOffsetUs(this.#options.clock);
     this.#serve(this.#cell(name), 1);
     this.#inTurn = false;
   }
@@ -311,31 +311,12 @@ export class Host {
     this.#options.exited(cell.spec.name, error);
   }
 
-  /** Wall clock minus monotonic clock; smaller than before if the wall clock was set back. */
-  #clockOffsetUs(): number {
-    return this.#options.clock.nowUs() - this.#options.clock.monotonicUs();
-  }
-
   #perform(owner: string, effects: readonly Effect[]): void {
-    let backUs: number | null = null;
     for (const effect of effects) {
       if (effect.kind === "Send") this.send(effect.to, effect.message, effect.lane);
-      else if (effect.kind === "SetTimer") {
-        backUs ??= this.#setBackUs();
-        this.#timers.set(owner, effect.key, effect.dueUs - backUs, effect.message);
-      } else this.#timers.cancel(owner, effect.key);
+      else if (effect.kind === "SetTimer") this.#timers.set(owner, effect.key, effect.dueUs, effect.message, this.#offsetUs);
+      else this.#timers.cancel(owner, effect.key);
     }
-  }
-
-  /**
-   * By how much the wall clock was set back since the times of timers were computed, which are too late by as much. A timer
-   * that fires too early is set again by its actor; one that is a day late is missed.
-   */
-  #setBackUs(): number {
-    const offsetUs = this.#clockOffsetUs();
-    const backUs = this.#offsetUs - offsetUs;
-    this.#offsetUs = offsetUs;
-    return backUs < CLOCK_STEP_MIN_US ? 0 : backUs;
   }
 
   #makeReady(cell: Cell): void {

@@ -11,7 +11,7 @@ import { expose, type Remote, transfer, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import type { ActorFigures, ActorSpec } from "./actor.ts";
 import { assert } from "./assert.ts";
-import { type Clock, createSystemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { Host, type Stall } from "./host.ts";
 import { Link } from "./link.ts";
 import { LoopDelay } from "./loop-delay.ts";
@@ -84,7 +84,7 @@ export class ThreadHost implements ThreadControl {
   #close: () => void;
   #stalled: (stall: Stall) => void = () => undefined;
 
-  constructor(exited: (name: string, error: Error) => void, close: () => void, clock: Clock = createSystemClock()) {
+  constructor(exited: (name: string, error: Error) => void, close: () => void, clock: Clock = systemClock) {
     this.#close = close;
     this.#clock = clock;
     this.host = new Host({

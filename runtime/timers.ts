@@ -10,7 +10,7 @@ import type { Clock } from "./clock.ts";
 
 const SLEEP_MAX_US = 3_600_000_000;
 /** Smaller differences are rounding. */
-export const CLOCK_STEP_MIN_US = 1_000;
+const CLOCK_STEP_MIN_US = 1_000;
 
 interface Timer {
   owner: string;
@@ -46,14 +46,14 @@ export class Timers {
   readonly #heap: Timer[] = [];
   readonly #byKey = new Map<string, Timer>();
   #order = 0;
-  /** Wall clock minus monotonic clock, as last measured. */
+  /** Wall clock minus monotonic clock, as last measured; all comparisons use it, so that no step falls between two of them. */
   #offsetUs: number;
 
   constructor(clock: Clock, alarm: Alarm, fire: (owner: string, message: unknown) => void) {
     this.#clock = clock;
     this.#alarm = alarm;
     this.#fire = fire;
-    this.#offsetUs = clock.nowUs() - clock.monotonicUs();
+    this.#offsetUs = wallOffsetUs(clock);
   }
 
   get size(): number {
@@ -65,8 +65,15 @@ export class Timers {
     return this.#heap[0]?.dueUs ?? null;
   }
 
-  set(owner: string, key: string, dueUs: number, message: unknown): void {
+  /**
+   * `offsetUs`: the wall clock minus the monotonic clock no later than the owner read the time that the due time follows from.
+   * If the wall clock was set back since, the due time is too late by as much. A timer that fires too early is set again by its
+   * actor; one that is a day late is missed.
+   */
+  set(owner: string, key: string, wantedUs: number, message: unknown, offsetUs = wallOffsetUs(this.#clock)): void {
     const aheadUs = this.#followClock();
+    const backUs = offsetUs - this.#offsetUs;
+    const dueUs = backUs < CLOCK_STEP_MIN_US ? wantedUs : wantedUs - backUs;
     this.cancel(owner, key);
     this.#order += 1;
     const timer: Timer = { owner, key, dueUs, message, order: this.#order, index: this.#heap.length };
@@ -91,7 +98,7 @@ export class Timers {
   /** Fires the due timers and sleeps until the next. */
   fireDue(): void {
     this.#followClock();
-    const nowUs = this.#clock.nowUs();
+    const nowUs = this.#nowUs();
     for (;;) {
       const first = this.#heap[0];
       if (first === undefined || first.dueUs > nowUs) break;
@@ -108,12 +115,16 @@ export class Timers {
   #arm(): void {
     const dueUs = this.nextDueUs();
     if (dueUs === null) return this.#alarm.clear();
-    this.#alarm.set(Math.min(Math.max(0, dueUs - this.#clock.nowUs()), SLEEP_MAX_US), () => this.fireDue());
+    this.#alarm.set(Math.min(Math.max(0, dueUs - this.#nowUs()), SLEEP_MAX_US), () => this.fireDue());
+  }
+
+  #nowUs(): number {
+    return this.#clock.monotonicUs() + this.#offsetUs;
   }
 
   /** Moves all due times by the same amount, so their order stays. Returns how far the clock was set ahead. */
   #followClock(): number {
-    const offsetUs = this.#clock.nowUs() - this.#clock.monotonicUs();
+    const offsetUs = wallOffsetUs(this.#clock);
     const backUs = this.#offsetUs - offsetUs;
     this.#offsetUs = offsetUs;
     if (backUs > 0) for (const timer of this.#heap) timer.dueUs -= backUs;
@@ -160,6 +171,11 @@ export class Timers {
     this.#heap[index] = timer;
     timer.index = index;
   }
+}
+
+/** Wall clock minus monotonic clock; smaller than before if the wall clock was set back. */
+export function wallOffsetUs(clock: Clock): number {
+  return clock.nowUs() - clock.monotonicUs();
 }
 
 function isBefore(a: Timer, b: Timer): boolean {

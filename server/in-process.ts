@@ -8,7 +8,7 @@ import type { ReceiverStarted } from "#actors/rule-engine/rule-messages";
 import { placementOf, TREE } from "#actors/tree";
 import type { Gateway } from "#gateway/gateway";
 import { ask, type LocalAnswer, type LocalRequest } from "#gateway/request/local-exchange";
-import { createSystemClock } from "#runtime/clock";
+import { systemClock } from "#runtime/clock";
 import { actorsOn } from "#runtime/placement";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
@@ -43,7 +43,7 @@ export async function startInProcess(home: string, configDir: string): Promise<I
 }
 
 async function start(config: ServerConfig, release: () => void): Promise<InProcessServer> {
-  const clock = createSystemClock();
+  const clock = systemClock;
   const log = new ServerLog({ home: config.home, secrets: [config.token, config.email?.password], nowUs: () => clock.nowUs() });
   const data = threadData(config, null, clock, { threads: "none", listens: false });
   const threads: Threads = new Threads(placementOf(data.threads, THREAD_ENTRY), data, (name, error, counted) => {

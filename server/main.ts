@@ -8,7 +8,7 @@ import { DISPATCHER, GATEWAY, LISTENING, RECORDS, REGISTERED, SCRAPES, SERVER_LO
 import type { Figures } from "#actors/records/records";
 import { placementOf, TREE } from "#actors/tree";
 import type { Serving } from "#protocol/wire/feed";
-import { type Clock, createSystemClock } from "#runtime/clock";
+import { type Clock, systemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
 import { lockHome } from "#storage/home/lock";
@@ -60,7 +60,7 @@ export async function startServer(config: ServerConfig, servedDir: string, cut?:
   checkAddressSpace(processLimits().addressSpaceBytes);
   prepareHome(config.home);
   const lock = lockHome(config.home);
-  const clock = createSystemClock();
+  const clock = systemClock;
   const secrets = [config.token, config.email?.password];
   const log = new ServerLog({ home: config.home, secrets, nowUs: () => clock.nowUs() });
   try {

@@ -2,7 +2,7 @@
 import { existsSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { secretKeySource } from "#protocol/values/secret-key";
-import { createSystemClock } from "#runtime/clock";
+import { systemClock } from "#runtime/clock";
 import { HomeLockedError, lockHome } from "#storage/home/lock";
 import { SecretBox } from "#storage/home/secret-box";
 import { checkStepFiles } from "#storage/home/step-files";
@@ -72,7 +72,7 @@ function examineWithDatabase({ home, version, totals, clock }: DoctorOptions, ur
     title: programTitle(version),
     totals,
     open: (sealed) => key.open(sealed),
-    nowUs: createSystemClock().nowUs,
+    nowUs: systemClock.nowUs,
   });
   const files = hasHome ? [homeCheck(home), spaceCheck(home)] : [absentHome(home)];
   const all = [...files, clockCheck(clock), ...checks];

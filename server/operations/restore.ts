@@ -1,7 +1,7 @@
 /** Replaces the store of a home without a running server by a backup. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { createSystemClock } from "#runtime/clock";
+import { systemClock } from "#runtime/clock";
 import { type CopyFacts, copyStore, replaceStore } from "#storage/home/copy";
 import { lockHome } from "#storage/home/lock";
 import type { StorePlace } from "../config/config.ts";
@@ -32,7 +32,7 @@ export async function restore(place: StorePlace, source: string): Promise<Restor
   try {
     const store = join(home, STORE_FILE);
     if (file === store) throw new OperationalError(`${file} is the store itself`);
-    const stamp = new Date(createSystemClock().nowUs() / 1000).toISOString().replace(/[-:]|\.\d+/g, "");
+    const stamp = new Date(systemClock.nowUs() / 1000).toISOString().replace(/[-:]|\.\d+/g, "");
     const copy = join(home, `${STORE_FILE}.restoring-${stamp}`);
     const facts = await copyStore(file, copy);
     const aside = join(home, `${STORE_FILE}.before-${stamp}`);

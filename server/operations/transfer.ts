@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { createSystemClock } from "#runtime/clock";
+import { systemClock } from "#runtime/clock";
 import { lockHome } from "#storage/home/lock";
 import { isPostgresUrl, storeName } from "#storage/postgres/location";
 import { type ExportedFile, type OnPortion, writeExportFile } from "#storage/transfer/export-file";
@@ -44,7 +44,7 @@ export async function exportStore(
   return await holding(place, open, async (tables) => ({
     file,
     store,
-    ...(await writeExportFile(tables, file, { id: randomUUID(), created_at: createSystemClock().nowUs() }, onPortion)),
+    ...(await writeExportFile(tables, file, { id: randomUUID(), created_at: systemClock.nowUs() }, onPortion)),
   }));
 }
 
@@ -67,7 +67,7 @@ export async function importStore(place: string, source: string, onImport: OnImp
 function imported(place: string): { store: string; open(): Promise<ImportedTables> } {
   if (isPostgresUrl(place)) return { store: storeName(place), open: () => openPostgresImport(place) };
   const store = join(place, STORE_FILE);
-  const stamp = new Date(createSystemClock().nowUs() / 1000).toISOString().replace(/[-:]|\.\d+/g, "");
+  const stamp = new Date(systemClock.nowUs() / 1000).toISOString().replace(/[-:]|\.\d+/g, "");
   return { store, open: async () => openSqliteImport(store, join(place, `${STORE_FILE}.before-${stamp}`)) };
 }
 

@@ -11,7 +11,7 @@ import type { ServerFacts, StoreSizes } from "#actors/records/server-info";
 import { coreThread } from "#actors/specs/core-thread";
 import { BACKFILL_NEAR_MAX, BACKFILL_SLICE_RUNS } from "#protocol/limits";
 import type { ActorSpec } from "#runtime/actor";
-import { bootTimeUs, createSystemClock, processUptimeUs } from "#runtime/clock";
+import { bootTimeUs, processUptimeUs, systemClock } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
 import { memoryOf, totalMemory } from "#runtime/thread-memory";
 import { SecretBox } from "#storage/home/secret-box";
@@ -27,7 +27,7 @@ import { openRuleReaders } from "./rule-readers.ts";
 import { storeSizes } from "./store-sizes.ts";
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
-  const clock = createSystemClock();
+  const clock = systemClock;
   let readers: ReturnType<typeof openRuleReaders> | null = null;
   thread.owns("rule-readers", async () => totalMemory((await readers?.heaps())?.map(memoryOf) ?? []));
   const secrets = new SecretBox(data.config.secretKey);

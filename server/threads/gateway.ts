@@ -15,7 +15,7 @@ import {
 import { createGateway, type Gateway, type GatewayMessage, type GatewayOptions } from "#gateway/gateway";
 import type { FeedRead } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
-import { createSystemClock } from "#runtime/clock";
+import { systemClock } from "#runtime/clock";
 import type { Outbox } from "#runtime/effect";
 import type { ThreadHost } from "#runtime/thread";
 import { memoryOf, totalMemory } from "#runtime/thread-memory";
@@ -63,7 +63,7 @@ export function setUp(data: ThreadData, thread: ThreadHost, opened?: (gateway: G
 async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promise<Gateway> {
   const { host } = data.config;
   const ids = createIdSource();
-  const clock = createSystemClock();
+  const clock = systemClock;
   const gateway = createGateway(optionsOf(data), {
     send: (actor, message) => thread.host.send(actor, message),
     sendRoute: (message) => thread.host.send(USER_CODE, message),

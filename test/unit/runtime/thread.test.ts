@@ -1,6 +1,6 @@
 /** Links and threads with real worker threads. */
 import t from "tap";
-import { createSystemClock } from "#runtime/clock";
+import { systemClock } from "#runtime/clock";
 import type { Placement } from "#runtime/placement";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
@@ -39,7 +39,7 @@ async function setup() {
       children: [child("ann"), child("bob")],
     },
     threads,
-    createSystemClock(),
+    systemClock,
     { restarted: () => undefined, gaveUp: (error) => exits.push(["root", error.message]) },
   );
   threads.main.host.attach("arrivals", {

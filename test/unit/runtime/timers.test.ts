@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import t from "tap";
-import { Timers } from "#runtime/timers";
+import { Timers, wallOffsetUs } from "#runtime/timers";
 
 const HOUR_US = 3_600_000_000;
 const DAY_US = 24 * HOUR_US;
@@ -171,4 +171,45 @@ t.test("a timer that is replaced or cancelled is kept no longer, however far ahe
   collect();
   t.equal(messages.filter((message) => message.deref() !== undefined).length, 2);
   t.equal(wall.timers.size, 2);
+});
+
+t.test("timers of an interval go on whichever read of the clock is the first after it was set back", async (t) => {
+  for (let stepAtRead = 1; stepAtRead <= 30; stepAtRead += 1) {
+    let wakeUp: { atUs: number; wake: () => void } | null = null;
+    let [elapsedUs, reads, waiting, fired] = [0, 0, 1, 0];
+    const clock = {
+      monotonicUs: () => elapsedUs,
+      nowUs: () => {
+        reads += 1;
+        return elapsedUs + (reads < stepAtRead ? 100 * DAY_US : 0);
+      },
+    };
+    const alarm = {
+      set: (delayUs: number, wake: () => void) => {
+        wakeUp = { atUs: elapsedUs + delayUs, wake };
+      },
+      clear: () => {
+        wakeUp = null;
+      },
+    };
+    const timers = new Timers(clock, alarm, () => {
+      waiting += 1;
+    });
+    const handleTicks = () => {
+      for (; waiting > 0; waiting -= 1) {
+        fired += 1;
+        const offsetUs = wallOffsetUs(clock);
+        timers.set("x", "tick", clock.nowUs() + HOUR_US / 4, "tick", offsetUs);
+      }
+    };
+    handleTicks();
+    while (wakeUp !== null && (wakeUp as { atUs: number }).atUs <= 4 * HOUR_US) {
+      const { atUs, wake } = wakeUp as { atUs: number; wake: () => void };
+      wakeUp = null;
+      elapsedUs = atUs;
+      wake();
+      handleTicks();
+    }
+    t.ok(reads > 30 && fired >= 17 && fired <= 18, `step at read ${stepAtRead}: fired ${fired} times`);
+  }
 });
