@@ -1,146 +1,22 @@
 /**
  * Ends PostgreSQL, and then the server, repeatedly and at once while clients create runs: acknowledged data must exist afterwards,
- * and answers return without help.
+ * and answers return without help. Then the primary fails, and its synchronous standby takes over.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import t, { type Test } from "tap";
-import { builtPath } from "../support/built-package.ts";
-import { FaultLoad } from "../support/fault-load.ts";
+import t from "tap";
 import { type PostgresServer, postgresPrograms, startPostgres, urlOf } from "../support/postgres-server.ts";
-import { drained, endsByRun, resourcesInUse, storedRunIds } from "../support/stored-runs.ts";
+import { acknowledged, crashUnderLoad, LIFE_MS } from "../support/served-store.ts";
 
-const { MILLRACE_TEST_CRASHES: asked, MILLRACE_TEST_POSTGRES: required } = process.env;
+const { MILLRACE_TEST_CRASHES: asked, MILLRACE_TEST_FAILOVERS: failovers, MILLRACE_TEST_POSTGRES: required } = process.env;
 /** How often each of the two is ended. */
 const CRASHES = Number(asked ?? 3);
-/** A server and its store live at least this long between two crashes, so that there is work to lose. */
-const LIFE_MS = 1000;
-const SHAPE = { clients: 4, engines: 4, createsPerSecond: 100, resources: { desk: 1 }, lease: { tool: 1 } };
-/** Fewer of both than engines, so that runs wait. */
-const RESOURCES = "[resources]\ndesk = 3\ntool = 2\n";
-/** Time to execute what is left; crashed runs are rerun after at most 15 s. */
-const DRAIN_MAX_MS = 90_000;
+const FAILOVERS = Number(failovers ?? 1);
 
 const programs = postgresPrograms();
 const skip = programs === null && required !== "required" ? "PostgreSQL is not installed" : false;
-
-/** A served folder, its server and the load on it. */
-class Served {
-  readonly #folder = mkdtempSync(join(tmpdir(), "millrace-crash-"));
-  readonly #home = join(this.#folder, "home");
-  readonly #store: string;
-  #child: ChildProcess;
-  readonly load = new FaultLoad(() => this.url());
-
-  constructor(store: string) {
-    this.#store = store;
-    writeFileSync(join(this.#folder, "millrace.toml"), RESOURCES, { mode: 0o600 });
-    this.#child = this.#start();
-  }
-
-  /** The address of the server that runs, once it listens. */
-  url(): string | null {
-    try {
-      const found = JSON.parse(readFileSync(join(this.#home, "server.json"), "utf8")) as { pid: number; url: string };
-      return found.pid === this.#child.pid ? found.url : null;
-    } catch {
-      return null;
-    }
-  }
-
-  get running(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
-  }
-
-  async restart(): Promise<void> {
-    await this.#end("SIGKILL");
-    this.#child = this.#start();
-  }
-
-  /** Resolves with the exit code and the signal. */
-  async stop(): Promise<unknown[]> {
-    const ended = await this.#end("SIGTERM");
-    rmSync(this.#folder, { recursive: true });
-    return ended;
-  }
-
-  kill(): void {
-    this.#child.kill("SIGKILL");
-  }
-
-  async #end(signal: "SIGKILL" | "SIGTERM"): Promise<unknown[]> {
-    const ended = once(this.#child, "exit");
-    this.#child.kill(signal);
-    return await ended;
-  }
-
-  #start(): ChildProcess {
-    const args = ["serve", this.#folder, "--home", this.#home, "--port", "0", "--no-open", "--no-engines"];
-    const env = { ...process.env, MILLRACE_STORE: this.#store };
-    return spawn(process.execPath, [builtPath("cli/main"), ...args], { stdio: ["ignore", "ignore", "inherit"], env });
-  }
-}
-
-/** Compares the answers that clients got with what is stored. */
-async function checkRuns(t: Test, { load }: Served, url: string): Promise<void> {
-  const stored = await storedRunIds(url);
-  const lost = load.acknowledged.filter((id) => !stored.has(id));
-  t.same(lost, [], `none of ${load.acknowledged.length} acknowledged runs is lost`);
-  t.equal(new Set(load.acknowledged).size, load.acknowledged.length, "no id is given twice");
-  const ends = await endsByRun(url);
-  t.same(
-    [...stored].filter((id) => ends.get(id) !== 1),
-    [],
-    "every run has ended, and once",
-  );
-  t.same(await resourcesInUse(url), [], "no lease is left");
-  t.equal(load.silent, 0, "no request without an answer or an end");
-}
-
-/** Waits until creates are acknowledged again; returns how long that took from now, in milliseconds. */
-async function acknowledged(served: Served, count: number): Promise<number> {
-  const fromMs = performance.now();
-  const before = served.load.acknowledged.length;
-  while (served.load.acknowledged.length < before + count) {
-    if (!served.running) throw new Error("the server has ended");
-    await sleep(5);
-  }
-  return performance.now() - fromMs;
-}
-
-async function underLoad(t: Test, store: string, crash: (served: Served) => Promise<number>): Promise<void> {
-  const served = new Served(store);
-  t.teardown(async () => {
-    served.kill();
-    await served.load.stop();
-  });
-  served.load.start(SHAPE);
-  await acknowledged(served, 1);
-  const returnedMs: number[] = [];
-  for (let index = 0; index < CRASHES; index += 1) {
-    await sleep(LIFE_MS);
-    returnedMs.push(await crash(served));
-  }
-  served.load.stopCreating();
-  const url = served.url();
-  if (url === null) throw new Error("the last server is not there");
-  t.ok(await drained(url, DRAIN_MAX_MS), "every run is executed");
-  await served.load.stop();
-  await checkRuns(t, served, url);
-  const refusals = [...served.load.refused].map(([status, count]) => `${count} answered ${status}`).join(", ");
-  t.same(
-    [...served.load.refused.keys()].filter((status) => status !== 503),
-    [],
-    "an outage is answered 503",
-  );
-  t.comment(`${CRASHES} crashes, answers returned after ${returnedMs.map((ms) => ms.toFixed(0)).join(", ")} ms`);
-  t.comment(`${served.load.completed.length} runs executed, ${served.load.cut} requests cut, ${refusals || "none refused"}`);
-  t.same(await served.stop(), [0, null], "an orderly stop at the end");
-}
 
 t.test("a server on PostgreSQL", { skip }, async (t) => {
   const postgres: PostgresServer = await startPostgres(programs ?? "no programs of PostgreSQL");
@@ -148,7 +24,7 @@ t.test("a server on PostgreSQL", { skip }, async (t) => {
 
   await t.test("crashes of PostgreSQL lose and double nothing, and the server goes on by itself", async (t) => {
     const store = urlOf(await postgres.database("crashes"));
-    await underLoad(t, store, async (served) => {
+    await crashUnderLoad(t, store, CRASHES, async (served) => {
       postgres.crash();
       await sleep(LIFE_MS / 2);
       t.ok(served.running, "the server lives without its store");
@@ -159,9 +35,50 @@ t.test("a server on PostgreSQL", { skip }, async (t) => {
 
   await t.test("kill -9 of the server loses and doubles nothing", async (t) => {
     const store = urlOf(await postgres.database("kills"));
-    await underLoad(t, store, async (served) => {
+    await crashUnderLoad(t, store, CRASHES, async (served) => {
       await served.restart();
       return await acknowledged(served, 1);
     });
   });
 });
+
+/** Lets the primary acknowledge only what a new standby has flushed. The standby does not take over this setting: it has no standby. */
+async function replicate(primary: PostgresServer): Promise<PostgresServer> {
+  const standby = primary.standby();
+  await primary.rows("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  await primary.rows("SELECT pg_reload_conf()");
+  const inSync = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync' AND flush_lsn >= pg_current_wal_flush_lsn()";
+  while ((await primary.rows(inSync)).length === 0) await sleep(20);
+  return standby;
+}
+
+t.test(
+  "a fail-over to the synchronous standby loses and doubles nothing, and the server follows the address",
+  { skip },
+  async (t) => {
+    let primary = await startPostgres(programs ?? "no programs of PostgreSQL");
+    const database = await primary.database("failover");
+    // The address of the store: a link to the folder with the socket of the primary.
+    const folder = mkdtempSync(join(tmpdir(), "millrace-address-"));
+    const address = join(folder, "primary");
+    symlinkSync(primary.folder, address);
+    t.teardown(() => {
+      primary.stop();
+      rmSync(folder, { recursive: true });
+    });
+
+    await crashUnderLoad(t, urlOf({ ...database, host: address }), FAILOVERS, async (served) => {
+      const standby = await replicate(primary);
+      await acknowledged(served, 20);
+      primary.crash();
+      await sleep(LIFE_MS / 2);
+      t.ok(served.running, "the server lives without its store");
+      standby.promote();
+      symlinkSync(standby.folder, join(folder, "next"));
+      renameSync(join(folder, "next"), address);
+      primary.remove();
+      primary = standby;
+      return await acknowledged(served, 1);
+    });
+  },
+);
