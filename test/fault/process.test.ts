@@ -8,8 +8,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { examine } from "#server/operations/doctor";
 import { builtPath } from "../support/built-package.ts";
+import { checkRuns } from "../support/check-runs.ts";
 import { FaultLoad, type LoadShape } from "../support/fault-load.ts";
-import { drained, endsByRun, resourcesInUse, storedRunIds } from "../support/stored-runs.ts";
+import { drained } from "../support/stored-runs.ts";
 
 /** Seconds of repeated kills of the whole process. */
 const KILL_SECONDS = 60;
@@ -53,25 +54,6 @@ function urlOf(home: string, pid: number | undefined): string | null {
   } catch {
     return null;
   }
-}
-
-/** Compares the answers that clients got with the data of the last server. */
-async function checkRuns(t: Test, load: FaultLoad, url: string): Promise<void> {
-  const stored = await storedRunIds(url);
-  t.same(
-    load.acknowledged.filter((id) => !stored.has(id)),
-    [],
-    "no acknowledged run is lost",
-  );
-  t.equal(new Set(load.acknowledged).size, load.acknowledged.length, "no id is given twice");
-  const ends = await endsByRun(url);
-  t.same(
-    [...stored].filter((id) => ends.get(id) !== 1),
-    [],
-    "every run has ended, and once",
-  );
-  t.same(await resourcesInUse(url), [], "no lease is left");
-  t.equal(load.silent, 0, "no request without an answer or an end");
 }
 
 /** Checks the load itself: as many kills as planned, and as many creates as requested while a server was up. */

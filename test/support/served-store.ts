@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import { builtPath } from "./built-package.ts";
+import { checkRuns } from "./check-runs.ts";
 import { FaultLoad } from "./fault-load.ts";
-import { drained, endsByRun, resourcesInUse, storedRunIds } from "./stored-runs.ts";
+import { drained } from "./stored-runs.ts";
 
 /** A server and its store live at least this long between two crashes, so that there is work to lose. */
 export const LIFE_MS = 1000;
@@ -75,22 +76,6 @@ export class ServedStore {
   }
 }
 
-/** Compares the answers that clients got with what is stored. */
-async function checkRuns(t: Test, { load }: ServedStore, url: string): Promise<void> {
-  const stored = await storedRunIds(url);
-  const lost = load.acknowledged.filter((id) => !stored.has(id));
-  t.same(lost, [], `none of ${load.acknowledged.length} acknowledged runs is lost`);
-  t.equal(new Set(load.acknowledged).size, load.acknowledged.length, "no id is given twice");
-  const ends = await endsByRun(url);
-  t.same(
-    [...stored].filter((id) => ends.get(id) !== 1),
-    [],
-    "every run has ended, and once",
-  );
-  t.same(await resourcesInUse(url), [], "no lease is left");
-  t.equal(load.silent, 0, "no request without an answer or an end");
-}
-
 /** Waits until creates are acknowledged again; returns how long that took from now, in milliseconds. */
 export async function acknowledged(served: ServedStore, count: number): Promise<number> {
   const fromMs = performance.now();
@@ -126,7 +111,7 @@ export async function crashUnderLoad(
   if (url === null) throw new Error("the last server is not there");
   t.ok(await drained(url, DRAIN_MAX_MS), "every run is executed");
   await served.load.stop();
-  await checkRuns(t, served, url);
+  await checkRuns(t, served.load, url);
   const refusals = [...served.load.refused].map(([status, count]) => `${count} answered ${status}`).join(", ");
   t.same(
     [...served.load.refused.keys()].filter((status) => status !== 503),
