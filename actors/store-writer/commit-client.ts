@@ -6,14 +6,24 @@
  * get the unacknowledged batch again and recognise a committed batch by its number. So a crash of the writers loses nothing,
  * and the core does not notice it. The number of a refused batch, which the store does not have, goes to the next batch.
  *
+ * A batch that ends several lives of the writers is a defect, and is given up: the group is reloaded, and each of the next
+ * decisions is committed alone. So the decision with the defect ends alone, its commands are answered with 500, and all others
+ * are committed.
+ *
  * While the store rejects writes, decisions that change nothing still pass, so that reads are answered; other decisions are
  * dropped.
  */
+import { refuse } from "#protocol/errors";
 import type { Primitive } from "#protocol/wire/feed";
 import { Durations } from "#runtime/durations";
 import type { Endpoint } from "#runtime/host";
 import type { Lane } from "#runtime/mailbox";
-import { type Batch, type BatchOutcome, changesRows, type Decision } from "#storage/write/batch";
+import { type Batch, type BatchOutcome, changesRows, commandsOf, type Decision, emptyDecision } from "#storage/write/batch";
+
+/** A batch is given up when this many lives of the writers ended with it. A crash for another reason rarely repeats so soon. */
+const LIVES_MAX = 3;
+/** Decisions committed alone after a batch of several was given up: more than its commands, which all come again. */
+const ALONE_DECISIONS = 1000;
 
 /** A step's decision and its number. */
 export interface DecisionMessage {
@@ -55,6 +65,10 @@ type CommitMessage = DecisionMessage | BatchOutcome | WriterStarted | Writable;
 interface Sent {
   batch: Batch;
   turn: number;
+  /** Number of decisions in the batch. */
+  decisions: number;
+  /** Lives of the writers that ended before they committed the batch. */
+  lives: number;
 }
 
 export interface CommitClientOptions {
@@ -79,8 +93,10 @@ export class CommitClient implements Endpoint {
   #refusals = 0;
   /** The newest commit, of any core: the next batch has the number after it. */
   #number = 0;
-  #collecting: Decision[] = [];
+  #collecting: DecisionMessage[] = [];
   #collectingTurn = 0;
+  /** Number of next decisions that are committed alone. */
+  #alone = 0;
   #epoch: number | null = null;
   #inFlight: Sent | null = null;
   #committedTurn = 0;
@@ -136,14 +152,27 @@ export class CommitClient implements Endpoint {
 
   flush(): void {
     if (this.#generation === 0 || this.#inFlight !== null || this.#isEmpty()) return;
-    const identity = { kind: "Batch", number: this.#number + 1, epoch: this.#epoch } as const;
+    const taken = this.#takeCollected();
+    const isLast = this.#collecting.length === 0;
+    const identity = { kind: "Batch", number: this.#number + 1, epoch: isLast ? this.#epoch : null } as const;
     const received = this.#options.receivedUs === undefined ? {} : { received_us: this.#options.receivedUs() };
     const sentTo = { generation: this.#generation, refusals: this.#refusals };
-    const batch: Batch = { ...identity, ...sentTo, ...received, ...merged(this.#collecting) };
-    this.#collecting = [];
-    this.#epoch = null;
-    this.#inFlight = { batch, turn: this.#collectingTurn };
+    const batch: Batch = { ...identity, ...sentTo, ...received, ...merged(taken.map(({ decision }) => decision)) };
+    const turn = isLast ? this.#collectingTurn : (taken.at(-1)?.turn ?? 0);
+    if (isLast) this.#epoch = null;
+    this.#inFlight = { batch, turn, decisions: taken.length, lives: 0 };
     this.#options.send(batch);
+  }
+
+  /** The decisions of the next batch. */
+  #takeCollected(): DecisionMessage[] {
+    const collected = this.#collecting;
+    if (this.#alone === 0 || collected.length === 0) {
+      this.#collecting = [];
+      return collected;
+    }
+    this.#alone -= 1;
+    return collected.splice(0, 1);
   }
 
   /** Resolves when everything collected so far is committed or refused. */
@@ -162,10 +191,11 @@ export class CommitClient implements Endpoint {
     this.flush();
   }
 
-  #collect({ decision, turn }: DecisionMessage): void {
+  #collect(message: DecisionMessage): void {
+    const { decision } = message;
     if (this.#discarding || (this.#readOnly && changesRows(decision))) return;
-    if (changesRows(decision) || decision.replies.length > 0) this.#collecting.push(decision);
-    this.#collectingTurn = turn;
+    if (changesRows(decision) || decision.replies.length > 0) this.#collecting.push(message);
+    this.#collectingTurn = message.turn;
   }
 
   #acknowledged({ number }: BatchOutcome & { kind: "Acknowledged" }): void {
@@ -209,14 +239,44 @@ export class CommitClient implements Endpoint {
     this.#generation = generation;
     if (readOnly) this.#readOnly = true;
     else this.#writable();
-    if (this.#inFlight === null) this.#number = number;
+    const sent = this.#inFlight;
+    if (sent === null) this.#number = number;
+    else if (!readOnly && number < sent.batch.number && this.#endedTooMany(sent)) this.#giveUp(sent, number);
     else {
-      this.#inFlight.batch.generation = generation;
-      this.#inFlight.batch.refusals = refusals;
-      this.#options.send(this.#inFlight.batch);
+      sent.batch.generation = generation;
+      sent.batch.refusals = refusals;
+      this.#options.send(sent.batch);
     }
     this.flush();
     this.#settle();
+  }
+
+  /** Counts a life of the writers that ended without committing the batch. */
+  #endedTooMany(sent: Sent): boolean {
+    if (changesRows(sent.batch)) sent.lives += 1;
+    return sent.lives >= LIVES_MAX;
+  }
+
+  /**
+   * Nothing of the batch is stored, and nothing will be: the writers that it was sent to are gone. The commands of a single
+   * decision are answered; those of several are sent again by the gateway, and decided again.
+   */
+  #giveUp({ batch, decisions }: Sent, number: number): void {
+    this.#inFlight = null;
+    this.#number = number;
+    this.#collecting = [];
+    this.#collectingTurn = this.#committedTurn;
+    if (decisions > 1) this.#alone = ALONE_DECISIONS;
+    else this.#answerDefect(commandsOf(batch));
+    this.#reload(`a batch of ${decisions} decisions ended the writers ${LIVES_MAX} times, and is given up`);
+  }
+
+  #answerDefect(commands: readonly number[]): void {
+    const replies = commands.flatMap((id) => {
+      const refusal = refuse("internal", `in command ${id}`);
+      return [id, refusal.status, refusal.body()];
+    });
+    if (replies.length > 0) this.#collecting.push({ decision: { ...emptyDecision(), replies }, turn: this.#collectingTurn });
   }
 
   #settle(): void {

@@ -1,5 +1,7 @@
 /** Deliberate bugs of commits: of the fence, of their numbers, and of outcomes that are unknown. */
+import { CommitClient } from "#actors/store-writer/commit-client";
 import { Statements } from "#storage/sqlite/statements";
+import { changesRows } from "#storage/write/batch";
 import { MemberRow } from "#storage/write/member-row";
 import { type Method, type Mutation, replace } from "./mutation-tools.ts";
 
@@ -12,6 +14,9 @@ function withoutCondition(condition: string, always: string): () => void {
     } as Method;
   });
 }
+
+/** Number of the batch in flight, or 0. */
+let inFlight = 0;
 
 export const COMMIT_MUTATIONS: readonly Mutation[] = [
   {
@@ -28,6 +33,23 @@ export const COMMIT_MUTATIONS: readonly Mutation[] = [
       return () => {
         for (const undo of restore) undo();
       };
+    },
+  },
+  {
+    name: "a batch that ends the writers is sent to them for ever",
+    // Writers that start claim to have committed it.
+    install: () =>
+      replace(CommitClient.prototype, "deliver", (original) => {
+        inFlight = 0;
+        return function (this: unknown, message: { kind?: string; number: number }, lane: unknown) {
+          if (message.kind === "Acknowledged" || message.kind === "Rejected") inFlight = 0;
+          const changed = message.kind === "WriterStarted" ? { ...message, number: Math.max(message.number, inFlight) } : message;
+          return (original as (...values: unknown[]) => unknown).call(this, changed, lane);
+        } as Method;
+      }),
+    sends: (message) => {
+      if (message.kind === "Batch" && changesRows(message)) inFlight = message.number;
+      return true;
     },
   },
   {

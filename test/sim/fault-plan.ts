@@ -1,6 +1,9 @@
 /** The faults of a seed, their number and times: drawn before the first step, so that every seed has a different mix. */
 import type { Random } from "./random.ts";
 
+/** The error of what was made to throw. */
+export const SIMULATED = "simulated defect";
+
 export const FAULTS = [
   /** An actor throws before or after changing its state; the decision of that step is lost. */
   "dispatcher throws",
@@ -33,6 +36,8 @@ export const FAULTS = [
   "commit is unknown, and stored",
   "commit is unknown, and not stored",
   "commit takes a while",
+  /** The commit of a command throws, whenever it is made. */
+  "a command cannot be stored",
   /** Another process opens the store for writing. This one only reads, until it is started again. */
   "another process takes the store over",
   /** A link delivers nothing for a while. */

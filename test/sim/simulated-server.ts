@@ -39,7 +39,7 @@ import { IN_MEMORY, openReadHandle } from "#storage/read/read-handle";
 import { Statements } from "#storage/sqlite/statements";
 import type { Batch } from "#storage/write/batch";
 import type { WriterOptions } from "#storage/write/writer";
-import type { Fault } from "./fault-plan.ts";
+import { type Fault, SIMULATED } from "./fault-plan.ts";
 import { LinkQueue } from "./link-queue.ts";
 import type { ModelOutside } from "./model-outside.ts";
 import type { Mutation } from "./mutation-tools.ts";
@@ -50,8 +50,6 @@ import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
 const PLACEMENT = placementOf("three", new URL(import.meta.url));
-/** The error of actors that were made to throw. */
-const SIMULATED = "simulated defect";
 const THREADS = ["main", "core", "writer", "gateway"] as const;
 type ThreadName = (typeof THREADS)[number];
 
@@ -71,6 +69,7 @@ export interface Surroundings {
   isAlive(pid: number): boolean;
   committed: StoreSurroundings["committed"];
   takeCommitFault: StoreSurroundings["takeFault"];
+  hasDefect: StoreSurroundings["hasDefect"];
   mutation: Mutation | null;
   /** The tree gave up, or did not start: the process ends. */
   gaveUp(error: Error): void;
@@ -378,6 +377,7 @@ export class SimulatedServer implements Control {
         mutation: this.#around.mutation,
         after: (then) => void this.#around.time.after(this.#around.random.delayUs(500_000), then),
         takeFault: () => this.#around.takeCommitFault(),
+        hasDefect: this.#around.hasDefect,
         committed: this.#around.committed,
       },
       options,

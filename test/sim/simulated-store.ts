@@ -5,7 +5,7 @@
 import type { CommitOutcome, CommitRequest, CommitResult, Owner, WritableStore } from "#storage/port";
 import { SqliteStore } from "#storage/write/sqlite-store";
 import { Writer, type WriterOptions } from "#storage/write/writer";
-import type { CommitFault } from "./fault-plan.ts";
+import { type CommitFault, SIMULATED } from "./fault-plan.ts";
 import type { Mutation } from "./mutation-tools.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 
@@ -16,6 +16,8 @@ export interface StoreSurroundings {
   after(then: () => void): void;
   /** The fault of this commit. */
   takeFault(): CommitFault | null;
+  /** True for a commit that the store can't make, which is a defect. */
+  hasDefect(request: CommitRequest): boolean;
   /** A commit was stored by this owner. */
   committed(request: CommitRequest, result: CommitResult, owner: Owner): void;
 }
@@ -53,7 +55,9 @@ export class SimulatedStore implements WritableStore {
   }
 
   commit(request: CommitRequest): CommitOutcome | Promise<CommitOutcome> {
-    const { mutation, after, takeFault } = this.#around;
+    const { mutation, after, takeFault, hasDefect } = this.#around;
+    const isStored = request.batch.number <= this.#inner.number;
+    if (!isStored && hasDefect(request)) throw new Error(SIMULATED);
     const sent = this.#isAgain ? (mutation?.commitsAgain?.(request) ?? request) : request;
     const fault = takeFault();
     this.isCommitOpen = fault !== null;

@@ -205,6 +205,9 @@ class Simulation {
     this.#storeFaults = new StoreFaults({
       ...places,
       isFenced: () => this.#server.isFenced,
+      violated: (violation) => {
+        this.#violation ??= violation;
+      },
       restart: () => {
         this.#restart = true;
       },
@@ -423,6 +426,7 @@ class Simulation {
       isAlive: (pid) => this.#processes.isAlive(pid),
       committed: (request, result, owner) => this.#watch(() => this.#committed(request, result, owner)),
       takeCommitFault: () => this.#storeFaults.takeCommitFault(),
+      hasDefect: (request) => this.#storeFaults.hasDefect(request),
       mutation: this.#options.mutation,
       gaveUp: (error) => {
         if (this.#calm && !isLateFault(error))
@@ -623,7 +627,7 @@ class Simulation {
   /** False when there is currently no opportunity. */
   #commitFault(fault: Fault): boolean {
     const done = this.#tryFault(fault);
-    if (done && THROWING[fault] === undefined && fault !== "reading fails" && !isCommitFault(fault)) {
+    if (done && THROWING[fault] === undefined && !isOfLater(fault)) {
       this.trace.add(`fault: ${fault}`);
       this.coverage.fault(fault);
     }
@@ -790,8 +794,13 @@ function requestOf({ kind, target, target_name, body, waitUs, local, idempotency
 }
 
 /** A busy supervisor may report a fault only after the faults have stopped, and so may a refusing store. */
+/** Faults that are counted when they happen. */
+function isOfLater(fault: Fault): boolean {
+  return fault === "reading fails" || fault === "a command cannot be stored" || isCommitFault(fault);
+}
+
 function isLateFault({ message }: Error): boolean {
-  return /simulated|taken over the store|^thread \w+ ended$|^the store takes writes again$/.test(message);
+  return /simulated|taken over the store|^thread \w+ ended$|^the store takes writes again$|is given up$/.test(message);
 }
 
 function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {

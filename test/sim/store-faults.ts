@@ -1,11 +1,15 @@
 /** Faults of the store: refusals, commits whose outcome is late or unknown, and another process that opens it. */
 import type { CommitRequest, Owner } from "#storage/port";
+import { commandsOf } from "#storage/write/batch";
 import type { Coverage } from "./coverage.ts";
 import { type CommitFault, type Fault, isCommitFault } from "./fault-plan.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 import { type Trace, Violation } from "./trace.ts";
+
+/** Attempts with others and alone, some of them with a core that has ended since. */
+const ATTEMPTS_MAX = 20;
 
 export interface StoreFaultPorts {
   disk: SimulatedDisk;
@@ -15,6 +19,7 @@ export interface StoreFaultPorts {
   coverage: Coverage;
   /** Whether another process owns the store. */
   isFenced(): boolean;
+  violated(violation: Violation): void;
   /** Somebody starts the server again. */
   restart(): void;
 }
@@ -25,6 +30,10 @@ export class StoreFaults {
   #commits: CommitFault[] = [];
   /** The newest commit. */
   #number = 0;
+  /** Commands to choose at the next commits, so that these can't be stored. */
+  #defectsDue = 0;
+  /** Commands that can't be stored, with the number of attempts. */
+  readonly #defects = new Map<number, number>();
 
   constructor(ports: StoreFaultPorts) {
     this.#ports = ports;
@@ -34,6 +43,10 @@ export class StoreFaults {
   commit(fault: Fault): boolean | null {
     if (fault === "store refuses") return this.#refuseCommits();
     if (fault === "another process takes the store over") return this.#takeOver();
+    if (fault === "a command cannot be stored") {
+      this.#defectsDue += 1;
+      return true;
+    }
     if (!isCommitFault(fault)) return null;
     this.#commits.push(fault);
     return true;
@@ -48,8 +61,28 @@ export class StoreFaults {
     return fault;
   }
 
+  /** True for a commit that throws, because one of its commands can't be stored. */
+  hasDefect({ batch }: CommitRequest): boolean {
+    const commands = commandsOf(batch);
+    if (this.#defectsDue > 0 && commands.length > 0) {
+      this.#defectsDue -= 1;
+      this.#defects.set(this.#ports.random.pick(commands), 0);
+      this.#ports.coverage.fault("a command cannot be stored");
+    }
+    const found = commands.find((id) => this.#defects.has(id));
+    if (found === undefined) return false;
+    const attempts = (this.#defects.get(found) ?? 0) + 1;
+    this.#defects.set(found, attempts);
+    this.#ports.trace.add(`fault: command ${found} cannot be stored`);
+    if (attempts === ATTEMPTS_MAX)
+      this.#ports.violated(new Violation("what cannot be stored is given up", `command ${found} was tried ${attempts} times`));
+    return true;
+  }
+
   calm(): void {
     this.#commits = [];
+    this.#defectsDue = 0;
+    this.#defects.clear();
     this.#ports.disk.refusal = null;
   }
 

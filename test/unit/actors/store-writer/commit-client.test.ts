@@ -34,6 +34,8 @@ function setup() {
       client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq, took_us: 3 }, "ordinary"),
     reject: (refusals: number, number = 0) =>
       client.deliver({ kind: "Rejected", number, refusals, error: "disk full", disk_full: true }, "ordinary"),
+    /** The answers of the batch that was sent last. */
+    replies: () => sent.filter((message): message is Batch => message.kind === "Batch").at(-1)?.replies ?? [],
     /** Batches sent since the last call: number, generation, ids of the answers. */
     take: () =>
       sent.splice(0).map((message) =>
@@ -104,6 +106,74 @@ t.test("writers that start again get the unacknowledged batch again, and only th
   t.same(take(), []);
   acknowledge(2);
   t.same(take(), [{ number: 3, generation: 2, ids: [4] }]);
+});
+
+/** The writers end without having committed, and start again under the next generation. */
+function endLives({ writers, take }: ReturnType<typeof setup>, from: number, lives: number, number: number): void {
+  for (let life = 1; life <= lives; life += 1) {
+    take();
+    writers(from + life, null, number);
+  }
+}
+
+t.test("a single decision that ends the writers three times is given up, and its command answered with 500", async (t) => {
+  const setUp = setup();
+  const { client, decide, writers, acknowledge, take, replies, rejections } = setUp;
+  writers(1);
+  decide(5);
+  client.flush();
+  endLives(setUp, 1, 2, 0);
+  t.same(take(), [{ number: 1, generation: 3, ids: [5] }], "two lives may be chance");
+  decide(6);
+  writers(4);
+  t.match(rejections, [/1 decisions ended the writers 3 times/]);
+  t.match(replies(), [5, 500, /internal error in command 5/]);
+  t.same(take(), [{ number: 1, generation: 4, ids: [5] }], "its number goes to the next batch");
+  decide(7);
+  client.flush();
+  acknowledge(1);
+  t.same(take(), [], "what was decided on the state that is reloaded is dropped");
+  t.equal(client.committedTurn, 0, "nothing of it counts as committed");
+  await client.settled();
+  decide(6);
+  client.flush();
+  t.same(take(), [{ number: 1, generation: 4, ids: [6] }]);
+});
+
+t.test("of several decisions that end the writers, each is committed alone after the reload", async (t) => {
+  const setUp = setup();
+  const { client, decide, writers, acknowledge, take, replies, rejections } = setUp;
+  writers(1);
+  for (const id of [1, 2, 3]) decide(id);
+  client.flush();
+  endLives(setUp, 1, 3, 0);
+  t.match(rejections, [/3 decisions ended the writers 3 times/]);
+  t.same(take(), [], "no command is answered: the gateway sends them again");
+  await client.settled();
+  client.announce(9);
+  for (const id of [1, 2, 3]) decide(id);
+  client.flush();
+  acknowledge(1);
+  t.same(take(), [
+    { number: 1, generation: 4, ids: [] },
+    { number: 1, generation: 4, ids: [1] },
+  ]);
+  acknowledge(1);
+  t.equal(client.committedTurn, 4, "the turn of the decision that was committed alone");
+  endLives(setUp, 4, 2, 1);
+  writers(7, null, 1);
+  t.match(replies(), [2, 500, /internal/]);
+  t.match(rejections, [/3 decisions/, /1 decisions/]);
+});
+
+t.test("lives of the writers do not count for a batch that is stored or that a read-only store could not take", async (t) => {
+  const { client, decide, writers, take, rejections } = setup();
+  writers(1);
+  decide(1);
+  client.flush();
+  for (let generation = 2; generation <= 9; generation += 1) writers(generation, null, 1);
+  t.same(take().at(-1), { number: 1, generation: 9, ids: [1] });
+  t.same(rejections, []);
 });
 
 t.test("a client that has heard of no writers asks for them", async (t) => {
