@@ -17,6 +17,8 @@ export class DurableChildrenChecker implements Checker {
   readonly #coverage: Coverage;
   /** Waits of children that ended in this commit without an outcome: with the lineage of the caller. */
   #ended: CommittedWait[] = [];
+  /** Runs that were moved by force in this commit: it may hold the end that a caller learns, and a later one. */
+  readonly #forced = new Set<number>();
 
   constructor(coverage: Coverage) {
     this.#coverage = coverage;
@@ -24,6 +26,7 @@ export class DurableChildrenChecker implements Checker {
 
   operation(operation: Operation, history: History): void {
     if (operation.name === "put_wait" && operation.get("child_lineage_id") !== null) return this.#created(operation, history);
+    if (operation.name === "update_run" && isForced(operation)) this.#forced.add(operation.number("id"));
     if (operation.name !== "settle_wait") return;
     const wait = history.durable.waits.get(operation.number("id"));
     if (wait?.child == null) return;
@@ -50,9 +53,22 @@ export class DurableChildrenChecker implements Checker {
       if (child !== null && !lives(child, history))
         throw new Violation(WAKES, `lineage ${lineage} waits for child ${child} (wait ${id}), which has ended`);
     for (const operation of operations)
-      if (operation.name === "settle_wait") checkOutcome(durable.waits.get(operation.number("id")), history);
+      if (operation.name === "settle_wait") this.#checkOutcome(durable.waits.get(operation.number("id")), history);
     for (const wait of this.#ended) this.#endedWithCaller(wait, history);
     this.#ended = [];
+    this.#forced.clear();
+  }
+
+  /** The outcome is the end of the child's newest run. */
+  #checkOutcome(wait: CommittedWait | undefined, { durable, runs }: History): void {
+    if (wait === undefined || wait.child === null || wait.outcome?.kind !== "child") return;
+    const { run_id, state } = wait.outcome;
+    const run = runs.get(run_id);
+    if (durable.lineageOf.get(run_id) !== wait.child)
+      throw new Violation(WAKES, `wait ${wait.id} is settled by run ${run_id}, another child`);
+    if (run === undefined || !isTerminal(run.type) || this.#forced.has(run_id)) return;
+    if (run.type !== state.type)
+      throw new Violation(WAKES, `child ${run_id} is ${run.type}, and its caller learns ${state.type}`);
   }
 
   #endedWithCaller({ child, lineage, spec }: CommittedWait, history: History): void {
@@ -84,13 +100,7 @@ function livingRuns(lineage: number, { durable, runs }: History): CommittedRun[]
   });
 }
 
-/** The outcome is the end of the child's newest run. */
-function checkOutcome(wait: CommittedWait | undefined, { durable, runs }: History): void {
-  if (wait === undefined || wait.child === null || wait.outcome?.kind !== "child") return;
-  const { run_id, state } = wait.outcome;
-  const run = runs.get(run_id);
-  if (durable.lineageOf.get(run_id) !== wait.child)
-    throw new Violation(WAKES, `wait ${wait.id} is settled by run ${run_id}, another child`);
-  if (run === undefined || !isTerminal(run.type) || run.details["forced"] === true) return;
-  if (run.type !== state.type) throw new Violation(WAKES, `child ${run_id} is ${run.type}, and its caller learns ${state.type}`);
+function isForced(operation: Operation): boolean {
+  const details = operation.get("state_details");
+  return typeof details === "string" && (JSON.parse(details) as { forced?: boolean }).forced === true;
 }
