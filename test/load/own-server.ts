@@ -8,7 +8,7 @@ import { seedStore } from "./seed-store.ts";
 import { startServer } from "./server-process.ts";
 import { field, getJson, type Target } from "./target.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
+export const ROOT = resolve(import.meta.dirname, "../..");
 /** Above the maximum of the park phase, so that no engine is sent away. */
 const EXTERNAL_ENGINES_MAX = 50_000;
 /** Above any number of simulated engines. */
@@ -89,7 +89,7 @@ export async function startOwnServer(
 }
 
 /** Arguments of Node that start the command line of a checkout. */
-function programOf(tree: string, compiled: boolean): readonly string[] {
+export function programOf(tree: string, compiled: boolean): readonly string[] {
   if (!compiled) return ["--conditions=millrace-src", join(tree, "cli/main.ts")];
   return [compiledProgram(tree)];
 }
