@@ -9,6 +9,7 @@ import type { Outbox } from "#runtime/effect";
 import { type Decision, emptyDecision } from "#storage/write/batch";
 import type { IdSource } from "../ids.ts";
 import { COMMITS, SERVER_LOG } from "../names.ts";
+import type { DecisionMessage, LateMessage } from "../store-writer/commit-client.ts";
 import type { Flow } from "./state/flow.ts";
 import type { LiveState } from "./state/live-state.ts";
 import type { Run } from "./state/run.ts";
@@ -46,6 +47,9 @@ export class Turn implements StepFacts {
   /** Runs of lineages that ended in this step and whose lineages have yet to follow. */
   readonly ended: Run[];
 
+  /** Messages that leave once the decision is committed: orders that cannot be taken back. */
+  readonly #afterCommit: LateMessage[];
+
   /** `step` is the step that this turn is a part of, if its decision has begun. */
   constructor(
     state: LiveState,
@@ -70,6 +74,7 @@ export class Turn implements StepFacts {
     this.answers = step?.answers ?? new StepAnswers(this);
     this.completed = step?.completed ?? [];
     this.ended = step?.ended ?? [];
+    this.#afterCommit = step === null ? [] : step.#afterCommit;
     this.events = new StepEvents(this, this.stream, ruleDepth);
   }
 
@@ -94,6 +99,11 @@ export class Turn implements StepFacts {
     return Math.max(this.nowUs, this.trustedUs);
   }
 
+  /** Sends a message to an actor once the decision is committed. */
+  sendAfterCommit(to: string, message: unknown): void {
+    this.#afterCommit.push({ to, message });
+  }
+
   /** Writes a line to the server's log. */
   warn(text: string): void {
     this.out.send(SERVER_LOG, { level: "warn", text });
@@ -106,7 +116,9 @@ export class Turn implements StepFacts {
     this.rows.finish();
     this.stream.finish();
     const { ops, logs, replies, stream } = this.decision;
-    if (ops.length + logs.length + replies.length + stream.length === 0) return;
-    this.out.send(COMMITS, { decision: this.decision, turn: this.number });
+    const afterCommit = this.#afterCommit;
+    if (ops.length + logs.length + replies.length + stream.length + afterCommit.length === 0) return;
+    const late = afterCommit.length > 0 ? { afterCommit } : {};
+    this.out.send(COMMITS, { decision: this.decision, turn: this.number, ...late } satisfies DecisionMessage);
   }
 }

@@ -32,7 +32,10 @@ export function coreThread(host: Host, { threadStarts, openReaders, ...options }
     source: options.facts.startedAt + threadStarts,
     send: (message) => send(LOG_WRITER, message),
     receivedUs: () => group.receivedUs(),
-    acknowledged: () => group.committed(send),
+    acknowledged: (messages) => {
+      for (const { to, message } of messages) send(to, message);
+      group.committed(send);
+    },
     reload: (error) => send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport),
   });
   host.attach(COMMITS, commits);

@@ -29,6 +29,14 @@ const ALONE_DECISIONS = 1000;
 export interface DecisionMessage {
   decision: Decision;
   turn: number;
+  /** Messages that leave once this decision and all earlier ones are committed; dropped with a decision that is refused. */
+  afterCommit?: readonly LateMessage[];
+}
+
+/** A message to an actor. */
+export interface LateMessage {
+  to: string;
+  message: unknown;
 }
 
 /**
@@ -67,6 +75,7 @@ interface Sent {
   turn: number;
   /** Number of decisions in the batch. */
   decisions: number;
+  afterCommit: readonly LateMessage[];
   /** Lives of the writers that ended before they committed the batch. */
   lives: number;
 }
@@ -77,8 +86,8 @@ export interface CommitClientOptions {
   send(message: Batch | GenerationRequest): void;
   /** The time on which retention is based. */
   receivedUs?(): number;
-  /** A batch was committed. */
-  acknowledged?(): void;
+  /** A batch was committed; `messages` have waited for that. */
+  acknowledged?(messages: readonly LateMessage[]): void;
   /**
    * Requests a reload of the group: the store refused a batch, so the live state after the last acknowledged batch is
    * invalid; or the store accepts writes again, and work that fell due since is undecided.
@@ -160,7 +169,8 @@ export class CommitClient implements Endpoint {
     const batch: Batch = { ...identity, ...sentTo, ...received, ...merged(taken.map(({ decision }) => decision)) };
     const turn = isLast ? this.#collectingTurn : (taken.at(-1)?.turn ?? 0);
     if (isLast) this.#epoch = null;
-    this.#inFlight = { batch, turn, decisions: taken.length, lives: 0 };
+    const afterCommit = taken.flatMap((each) => each.afterCommit ?? []);
+    this.#inFlight = { batch, turn, decisions: taken.length, afterCommit, lives: 0 };
     this.#options.send(batch);
   }
 
@@ -192,9 +202,9 @@ export class CommitClient implements Endpoint {
   }
 
   #collect(message: DecisionMessage): void {
-    const { decision } = message;
+    const { decision, afterCommit } = message;
     if (this.#discarding || (this.#readOnly && changesRows(decision))) return;
-    if (changesRows(decision) || decision.replies.length > 0) this.#collecting.push(message);
+    if (changesRows(decision) || decision.replies.length > 0 || afterCommit !== undefined) this.#collecting.push(message);
     this.#collectingTurn = message.turn;
   }
 
@@ -204,7 +214,7 @@ export class CommitClient implements Endpoint {
     this.#inFlight = null;
     if (changesRows(sent.batch)) this.#number = number;
     this.#committedTurn = Math.max(this.#committedTurn, sent.turn);
-    this.#options.acknowledged?.();
+    this.#options.acknowledged?.(sent.afterCommit);
     this.flush();
     this.#settle();
   }

@@ -71,6 +71,11 @@ export function isCommitFault(fault: Fault): fault is CommitFault {
   return (COMMIT_FAULTS as readonly Fault[]).includes(fault);
 }
 
+/** Faults that are counted when they happen, not when they are planned. */
+export function isCountedLater(fault: Fault): boolean {
+  return fault === "reading fails" || fault === "a command cannot be stored" || isCommitFault(fault);
+}
+
 /** Faults that happen at an actor's or engine's next opportunity; other faults happen at once. */
 const OFTEN: ReadonlySet<Fault> = new Set<Fault>([
   "client leaves",

@@ -39,7 +39,7 @@ import { VisibilityChecker } from "./checkers/visibility.ts";
 import { Coverage, type CoverageCounts, type DurableFeature } from "./coverage.ts";
 import type { CoursePorts } from "./durable-course.ts";
 import type { EngineProcess, EngineTraits } from "./engine-process.ts";
-import { type Fault, isCommitFault, type PlannedFault, planFaults } from "./fault-plan.ts";
+import { type Fault, isCountedLater, type PlannedFault, planFaults } from "./fault-plan.ts";
 import { LateRequests } from "./late-requests.ts";
 import { ModelEngine } from "./model-engine.ts";
 import { ModelGateway, type Outcome, type Pending, type Request } from "./model-gateway.ts";
@@ -57,7 +57,7 @@ import { SimulatedDisk } from "./simulated-disk.ts";
 import { type Choice, SimulatedServer, type Surroundings, THROWING } from "./simulated-server.ts";
 import { SimulatedTime } from "./simulated-time.ts";
 import { StoreFaults } from "./store-faults.ts";
-import { Trace, Violation } from "./trace.ts";
+import { summaryOf, Trace, Violation } from "./trace.ts";
 
 const HOST = "here";
 const SERVER_PID = 1000;
@@ -627,7 +627,7 @@ class Simulation {
   /** False when there is currently no opportunity. */
   #commitFault(fault: Fault): boolean {
     const done = this.#tryFault(fault);
-    if (done && THROWING[fault] === undefined && !isOfLater(fault)) {
+    if (done && THROWING[fault] === undefined && !isCountedLater(fault)) {
       this.trace.add(`fault: ${fault}`);
       this.coverage.fault(fault);
     }
@@ -794,16 +794,6 @@ function requestOf({ kind, target, target_name, body, waitUs, local, idempotency
 }
 
 /** A busy supervisor may report a fault only after the faults have stopped, and so may a refusing store. */
-/** Faults that are counted when they happen. */
-function isOfLater(fault: Fault): boolean {
-  return fault === "reading fails" || fault === "a command cannot be stored" || isCommitFault(fault);
-}
-
 function isLateFault({ message }: Error): boolean {
   return /simulated|taken over the store|^thread \w+ ended$|^the store takes writes again$|is given up$/.test(message);
-}
-
-function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {
-  const runs = operations.filter(({ name }) => name.endsWith("_run") && name !== "put_task_run");
-  return `${operations.length} operations${runs.map((one) => `, ${one.name} ${one.number("id")}`).join("")}`.slice(0, 200);
 }

@@ -41,3 +41,9 @@ export class Trace {
     return this.#digest;
   }
 }
+
+/** What a commit changes, in one line: the number of its operations, and the runs. */
+export function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {
+  const runs = operations.filter(({ name }) => name.endsWith("_run") && name !== "put_task_run");
+  return `${operations.length} operations${runs.map((one) => `, ${one.name} ${one.number("id")}`).join("")}`.slice(0, 200);
+}

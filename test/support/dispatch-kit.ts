@@ -331,8 +331,11 @@ export class DispatchKit {
         if (sent.to === OUTBOUND || sent.to === USER_CODE) outbound.push(sent.message as OutboundMessage);
         else if (sent.to === RULE_ENGINE) toRules.push(sent.message as RulesMessage);
         else if (sent.to === SERVER_LOG) serverLog.push((sent.message as { text: string }).text);
-        else if (sent.to === COMMITS) decisions.push(this.#decided((sent.message as DecisionMessage).decision));
-        else waiting.push(sent);
+        else if (sent.to === COMMITS) {
+          const { decision, afterCommit = [] } = sent.message as DecisionMessage;
+          decisions.push(this.#decided(decision));
+          orders.push(...afterCommit.map((late) => late.message as EngineProcessesMessage));
+        } else waiting.push(sent);
       }
     }
     const decided = mergeDecisions(decisions);

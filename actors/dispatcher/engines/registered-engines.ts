@@ -176,7 +176,10 @@ function dropIdleEngine(turn: Turn, newcomer: Engine): boolean {
   return false;
 }
 
-/** Signals an engine's process on this host; the main thread verifies that the process is still this engine. */
+/**
+ * Signals an engine's process on this host, once the decision is committed: should the store refuse it, the runs of the engine
+ * go on. The main thread verifies that the process is still this engine.
+ */
 export function signalEngine(turn: Turn, engine: Engine, signal: "SIGTERM" | "SIGKILL"): void {
-  if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: engine.id, pid: engine.pid, signal });
+  if (engine.local) turn.sendAfterCommit(ENGINE_PROCESSES, { kind: "Signal", engine_id: engine.id, pid: engine.pid, signal });
 }

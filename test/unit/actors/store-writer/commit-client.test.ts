@@ -5,15 +5,24 @@ import { type Batch, emptyDecision } from "#storage/write/batch";
 function setup() {
   const sent: (GenerationRequest | Batch)[] = [];
   const rejections: string[] = [];
+  const late: unknown[] = [];
   const client = new CommitClient({
     source: 7,
     send: (message) => sent.push(message.kind === "Batch" ? { ...message } : message),
+    acknowledged: (messages) => late.push(...messages.map(({ message }) => message)),
     reload: (error) => rejections.push(error.message),
   });
   let turn = 0;
   return {
     client,
     rejections,
+    /** Messages that have waited for a commit and have left. */
+    late,
+    /** A decision with a message that waits for its commit. */
+    order: (message: string, decision = emptyDecision()) => {
+      turn += 1;
+      client.deliver({ decision, turn, afterCommit: [{ to: "engine-processes", message }] }, "ordinary");
+    },
     /** The decision of one step: a change, and the answer to command `id`. */
     decide: (id: number) => {
       turn += 1;
@@ -164,6 +173,26 @@ t.test("of several decisions that end the writers, each is committed alone after
   writers(7, null, 1);
   t.match(replies(), [2, 500, /internal/]);
   t.match(rejections, [/3 decisions/, /1 decisions/]);
+});
+
+t.test("messages that wait for their commit leave at its acknowledgement, and are dropped with a refused one", async (t) => {
+  const { client, decide, order, writers, acknowledge, reject, late } = setup();
+  writers(1);
+  order("with rows", { ...emptyDecision(), ops: [0] });
+  client.flush();
+  order("without rows");
+  client.flush();
+  t.same(late, []);
+  acknowledge(1);
+  t.same(late, ["with rows"]);
+  acknowledge(2);
+  t.same(late, ["with rows", "without rows"], "in the order of the decisions");
+  order("refused", { ...emptyDecision(), ops: [0] });
+  client.flush();
+  reject(1, 1);
+  decide(1);
+  await client.settled();
+  t.equal(late.length, 2);
 });
 
 t.test("lives of the writers do not count for a batch that is stored or that a read-only store could not take", async (t) => {
