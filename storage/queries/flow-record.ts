@@ -1,16 +1,15 @@
 /**
  * Flow records and summaries (interface: "Flow"; decisions: FlowSummary).
  *
- * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), instr (strpos).
+ * SQLite only: instr (strpos).
  */
 import { RECENT_RUNS_COUNT } from "#protocol/limits";
 import { bytesToUuid } from "#protocol/values/uuid";
-import { COUNT_KIND, ENDED_CODES, stateType } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
+import { ENDED_STATES, latestRuns, statesOf } from "./flow-runs.ts";
 import { flag, quoted, stored } from "./json.ts";
-import { readAll } from "./read-all.ts";
-import { schedulesOfFlow } from "./schedule-record.ts";
+import { schedulesOf } from "./schedule-record.ts";
 
 type FlowRow = [
   id: number,
@@ -89,7 +88,8 @@ export function flowById(statements: Statements, id: number, context: FlowContex
 export function flowSummary(statements: Statements, id: number, context: FlowContext): string | null {
   const row = statements.raw<FlowRow>(`${SELECT_FLOW} WHERE id = ?`).get(id);
   if (row === undefined) return null;
-  return summary(statements, row, triggersOf(statements, row[2]), context);
+  const [summary = null] = summaries(statements, [row], triggersOf(statements, row[2]), context);
+  return summary;
 }
 
 export interface FlowsArguments extends Continued {
@@ -110,22 +110,64 @@ export function flowSummaries(statements: Statements, args: FlowsArguments, cont
     AND coalesce(?, name) IN (name, project || '/' || name) ORDER BY project, name`;
   const triggers = triggersOf(statements, project);
   const rows = statements.raw<FlowRow>(sql).iterate(...after, project, reference);
-  const render = (row: FlowRow): string => summary(statements, row, triggers, context);
-  return arrayPart(args, rows, render, (last) => ({ after: [last[2], last[3]] }));
+  const shown = function* (): Iterable<Shown> {
+    for (const some of groupsOf(rows)) {
+      const texts = summaries(statements, some, triggers, context);
+      for (const [index, row] of some.entries()) yield { row, text: texts[index] ?? "" };
+    }
+  };
+  return arrayPart(
+    args,
+    shown(),
+    ({ text }) => text,
+    ({ row }) => ({ after: [row[2], row[3]] }),
+  );
 }
 
-function summary(statements: Statements, row: FlowRow, triggers: Map<string, string[]>, context: FlowContext): string {
-  const { upstreams, key } = afterOf(row[10]);
-  const downstream = triggers.get(nameKey(row[2], row[3])) ?? [];
+/** A flow of a list, and its summary. */
+interface Shown {
+  row: FlowRow;
+  text: string;
+}
+
+/** Flows whose runs and schedules are read together: each statement of PostgreSQL takes a round trip. */
+const READ_TOGETHER = 50;
+
+function* groupsOf(rows: Iterable<FlowRow>): Iterable<FlowRow[]> {
+  let group: FlowRow[] = [];
+  for (const row of rows) {
+    group.push(row);
+    if (group.length < READ_TOGETHER) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}
+
+function summaries(
+  statements: Statements,
+  rows: readonly FlowRow[],
+  triggers: Map<string, string[]>,
+  context: FlowContext,
+): string[] {
+  const ids = rows.map(([id]) => id);
+  const states = statesOf(statements, ids);
+  const recent = latestRuns(statements, states, RECENT_RUNS_COUNT);
   const wanted = context.results ?? 0;
-  const states = statesOf(statements, row[0]);
-  const ended = states.filter((code) => ENDED.has(code));
-  const results = wanted === 0 ? "" : `"results":${latestRuns(statements, row[0], wanted, ended)},`;
-  return (
-    `{${fields(row, context)},"recent_runs":${latestRuns(statements, row[0], RECENT_RUNS_COUNT, states)},${results}"triggers":${JSON.stringify(downstream)},` +
-    `"triggered_by":${quoted(upstreams[0] ?? null)},"upstreams":${JSON.stringify(upstreams)},"batch_key":${quoted(key)},` +
-    `"schedules":${schedulesOfFlow(statements, row[0], context.nowUs)}}`
-  );
+  const ended = new Map([...states].map(([id, codes]) => [id, codes.filter((code) => ENDED_STATES.has(code))]));
+  const results = wanted === 0 ? null : latestRuns(statements, ended, wanted);
+  const schedules = schedulesOf(statements, ids, context.nowUs);
+  return rows.map((row) => {
+    const [id, , project, name] = row;
+    const { upstreams, key } = afterOf(row[10]);
+    const downstream = triggers.get(nameKey(project, name)) ?? [];
+    return (
+      `{${fields(row, context)},"recent_runs":${recent.get(id) ?? "[]"},` +
+      `${results === null ? "" : `"results":${results.get(id) ?? "[]"},`}"triggers":${JSON.stringify(downstream)},` +
+      `"triggered_by":${quoted(upstreams[0] ?? null)},"upstreams":${JSON.stringify(upstreams)},"batch_key":${quoted(key)},` +
+      `"schedules":${schedules.get(id) ?? "[]"}}`
+    );
+  });
 }
 
 function nameKey(project: string, name: string): string {
@@ -155,38 +197,4 @@ function afterOf(options: string | null): After {
   const several = Array.isArray(after.flows) ? after.flows.map(String) : [];
   const upstreams = several.length > 0 ? several : typeof after.flow === "string" ? [after.flow] : [];
   return { upstreams, key: typeof after.key === "string" ? after.key : null };
-}
-
-type RecentRow = [id: number, state_type: number, state_name: string | null, total_run_time: number | null];
-
-const COLUMNS = "SELECT id, state_type, state_name, total_run_time FROM runs";
-/** The part of the index with the runs of one state. */
-const UNFINISHED = `${COLUMNS} INDEXED BY runs_unfinished WHERE flow_id = ? AND end_time IS NULL`;
-const ENDED = new Map(
-  ENDED_CODES.map((code) => [
-    code,
-    `${COLUMNS} INDEXED BY runs_ended WHERE flow_id = ? AND state_type = ${code} AND end_time IS NOT NULL`,
-  ]),
-);
-
-/** States in which the flow has runs, so that a list of many flows reads no other part of the index. */
-function statesOf(statements: Statements, flow: number): number[] {
-  const sql = "SELECT state_type FROM counts WHERE flow_id = ? AND kind = ? AND count > 0";
-  return statements
-    .raw<[number]>(sql)
-    .all(flow, COUNT_KIND.runs)
-    .map(([code]) => code);
-}
-
-/** The latest runs of a flow in these states, newest first: merges the first runs of each index part. */
-function latestRuns(statements: Statements, flow: number, count: number, states: readonly number[]): string {
-  const parts = new Set(states.map((code) => ENDED.get(code) ?? UNFINISHED));
-  const reads = [...parts].map((part) => ({ sql: `${part} ORDER BY id DESC LIMIT ?`, values: [flow, count] }));
-  const rows = readAll<RecentRow>(statements, reads);
-  rows.sort((a, b) => b[0] - a[0]);
-  const shown = rows.slice(0, count).map(([id, type, name, duration]) => {
-    const typeName = stateType(type);
-    return `[${id},"${typeName}",${quoted(name ?? typeName)},${duration}]`;
-  });
-  return `[${shown.join(",")}]`;
 }

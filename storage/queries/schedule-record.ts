@@ -1,4 +1,8 @@
-/** Schedule records (interface: "ScheduleRow"). */
+/**
+ * Schedule records (interface: "ScheduleRow").
+ *
+ * SQLite only: json_each (= ANY of an array).
+ */
 import { bytesToUuid } from "#protocol/values/uuid";
 import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
@@ -59,8 +63,14 @@ export function flowSchedules(statements: Statements, args: FlowSchedulesArgumen
   return arrayPart(args, rows, render, ([after]) => ({ after }));
 }
 
-/** Schedules of a flow in order of id, as a JSON array. */
-export function schedulesOfFlow(statements: Statements, flow: number, nowUs: number): string {
-  const rows = statements.raw<ScheduleRow>(`${SELECT_SCHEDULE} WHERE s.flow_id = ? ORDER BY s.id`).all(nowUs, flow);
-  return `[${rows.map(render).join(",")}]`;
+/** Schedules of each flow in order of id, as a JSON array; flows without any are left out. */
+export function schedulesOf(statements: Statements, flows: readonly number[], nowUs: number): Map<number, string> {
+  const sql = `${SELECT_SCHEDULE} WHERE s.flow_id IN (SELECT value FROM json_each(?)) ORDER BY s.id`;
+  const texts = new Map<number, string[]>();
+  for (const row of statements.raw<ScheduleRow>(sql).all(nowUs, JSON.stringify(flows))) {
+    const known = texts.get(row[2]);
+    if (known === undefined) texts.set(row[2], [render(row)]);
+    else known.push(render(row));
+  }
+  return new Map([...texts].map(([flow, schedules]) => [flow, `[${schedules.join(",")}]`]));
 }
