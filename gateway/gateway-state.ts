@@ -28,6 +28,7 @@ export class GatewayState {
   readonly #hub: StreamHub;
   readonly #commands: OutstandingCommands;
   readonly #waits: RunWaits;
+  readonly #mcp: McpEndpoint;
 
   constructor(options: GatewayOptions, ports: Required<GatewayPorts>, reads: Reads, bodies: BodyMemory, readiness: Readiness) {
     this.#ports = ports;
@@ -61,7 +62,7 @@ export class GatewayState {
       firstId: this.firstId,
       bodies,
     });
-    const mcp = new McpEndpoint({
+    this.#mcp = new McpEndpoint({
       commands: this.#commands,
       reads,
       waits: this.#waits,
@@ -72,7 +73,10 @@ export class GatewayState {
       wallUs: () => Date.now() * 1000,
       defect: ports.defect,
     });
-    this.router = buildRouter({ commands: this.#commands, hub: this.#hub, reads, waits: this.#waits, mcp, readiness }, ports);
+    this.router = buildRouter(
+      { commands: this.#commands, hub: this.#hub, reads, waits: this.#waits, mcp: this.#mcp, readiness },
+      ports,
+    );
   }
 
   receive(message: FeedMessage | LiveFlows): void {
@@ -113,7 +117,7 @@ export class GatewayState {
   async stop(graceMs: number): Promise<void> {
     this.#hub.close();
     this.#waits.stop();
-    await this.#commands.stop(graceMs);
+    await this.#commands.stop(graceMs, this.#mcp.answered());
   }
 
   #committed(commit: Committed): void {

@@ -11,7 +11,7 @@ export const LOGS: CommandSpec = {
     { flags: "--search <text>", description: "only lines with this text" },
     { flags: "--level <level>", description: "lowest level: DEBUG, INFO, WARNING, ERROR, CRITICAL or a number" },
     { flags: "--flow <name>", description: "only runs of this flow" },
-    { flags: "--project <name>", description: "the project of the flow, where several have a flow of that name" },
+    { flags: "--project <name>", description: "only runs of this project" },
     { flags: "--limit <n>", description: "how many lines", default: "100" },
   ],
   async run(_args, options: LogSearchOptions) {

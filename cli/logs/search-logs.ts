@@ -22,13 +22,12 @@ const PAGE_MAX = 1_000;
 /** Prints lines as they are found: the search of a large log takes many pages. */
 export async function searchLogs({ search: q, level, flow, project, ...options }: LogSearchOptions): Promise<number> {
   const limit = positive("--limit", options.limit);
-  if (project !== undefined && flow === undefined) throw new CommandError("--project needs --flow");
   const client = connect(options);
-  const flow_id = flow === undefined ? undefined : await idOfFlow(client, flow, project);
+  const runs = flow === undefined ? { project } : { flow_id: await idOfFlow(client, flow, project) };
   const out = new Terminal(process.stdout);
   const isJson = options.json === true;
   const found: FoundLog[] = [];
-  const logs = client.logs.search({ q, level, flow_id }, { pageSize: Math.min(limit, PAGE_MAX) });
+  const logs = client.logs.search({ q, level, ...runs }, { pageSize: Math.min(limit, PAGE_MAX) });
   for await (const log of logs) {
     found.push(log);
     if (!isJson) for (const line of renderFound(log, out)) out.line(line);

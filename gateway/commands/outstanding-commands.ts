@@ -229,25 +229,31 @@ export class OutstandingCommands {
 
   /**
    * Rejects new requests, except polls for work: the core answers parked and new polls with "leave", so that engines leave a
-   * stopping server. Expires other long-polls. Resolves when every client has its answer or after the grace period.
+   * stopping server. Expires other long-polls. Resolves when every client has its answer, also `others`, or after the grace period.
    */
-  async stop(graceMs: number): Promise<void> {
+  async stop(graceMs: number, others: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#phase = "stopping";
     for (const pending of this.#pending.values()) {
       const parked = !pending.gone && pending.waitUs !== null && pending.patience === "fresh";
       if (parked && COMMANDS[pending.kind].whileStopping !== "accepted") this.#expire(pending);
     }
-    if (this.#waiting > 0 && graceMs > 0) {
-      let timer: NodeJS.Timeout | undefined;
-      await new Promise<void>((resolve) => {
-        this.#drained = resolve;
-        timer = setTimeout(resolve, graceMs);
-      });
+    if (graceMs > 0) {
+      const grace = Promise.withResolvers<void>();
+      const timer = setTimeout(grace.resolve, graceMs);
+      await Promise.race([Promise.all([this.#drain(), others]), grace.promise]);
       clearTimeout(timer);
     }
     this.#phase = "closed";
     for (const pending of this.#pending.values()) if (!pending.gone) this.#giveUp(pending);
     this.#wheel.stop();
+  }
+
+  /** Resolves when every client has its answer. */
+  #drain(): Promise<void> {
+    if (this.#waiting === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+    });
   }
 
   /** The client disconnected. */

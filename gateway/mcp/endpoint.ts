@@ -32,15 +32,22 @@ const NO_HEAD: RequestHead = { target: 0, name: "", key: "", ruleDepth: 0 };
 export class McpEndpoint {
   readonly #ports: McpPorts;
   readonly #sessions: Sessions;
+  /** Answers that are being made. */
+  readonly #answers = new Set<Promise<void>>();
 
   constructor(ports: McpPorts) {
     this.#ports = ports;
     this.#sessions = new Sessions(ports);
   }
 
+  /** Resolves once the answers that are being made now are sent. A tool makes several calls, one after the other. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#answers);
+  }
+
   /** POST. */
   receive(exchange: Exchange): void {
-    const post = new McpPost(exchange, this.#ports, this.#sessions);
+    const post = new McpPost(exchange, this.#ports, this.#sessions, this.#answers);
     new BodyReader(exchange, this.#ports.commands.bodies, post, NO_HEAD, BODY_BYTES_MAX).start();
   }
 
@@ -59,11 +66,13 @@ class McpPost implements BodyTaker, ExchangeWatcher {
   readonly #sessions: Sessions;
   readonly #session: string;
   readonly #version: string;
+  readonly #answers: Set<Promise<void>>;
   #calls: ApiCalls | null = null;
 
-  constructor(exchange: Exchange, ports: McpPorts, sessions: Sessions) {
+  constructor(exchange: Exchange, ports: McpPorts, sessions: Sessions, answers: Set<Promise<void>>) {
     this.#ports = ports;
     this.#sessions = sessions;
+    this.#answers = answers;
     this.#session = exchange.header("mcp-session-id");
     this.#version = exchange.header("mcp-protocol-version");
   }
@@ -74,9 +83,13 @@ class McpPost implements BodyTaker, ExchangeWatcher {
 
   take(exchange: Exchange, _head: RequestHead, text: string, bytes: number): void {
     exchange.watch(this);
-    this.#answer(exchange, readMessage(text))
+    const answer = this.#answer(exchange, readMessage(text))
       .catch((cause: unknown) => this.#ports.defect(cause))
-      .finally(() => this.#ports.commands.bodies.giveBytes(bytes));
+      .finally(() => {
+        this.#ports.commands.bodies.giveBytes(bytes);
+        this.#answers.delete(answer);
+      });
+    this.#answers.add(answer);
   }
 
   data(): void {}

@@ -57,9 +57,9 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
     const run = await awaitedRun(ask, id, timeout_s * 1000);
     const ended = isTerminal(run.state.type);
     const { logs } = await logsOfRun(ask, id, { level: WARNING_LEVEL, limit: WAIT_LOGS_MAX, tail: true });
-    const { reason } = ended ? { reason: null } : ((await ask("explainRun", { id })) as RunExplanation);
+    const waits_for = ended ? null : await waitsFor(ask, id);
     const { result = null, ...details } = run.state.details ?? {};
-    return { run_id: id, ended, state: { ...run.state, details }, result, waits_for: reason?.text ?? null, logs };
+    return { run_id: id, ended, state: { ...run.state, details }, result, waits_for, logs };
   },
   explain_run: async ({ ask }, { run_id: id }) => {
     const explanation = (await ask("explainRun", { id })) as RunExplanation;
@@ -68,8 +68,8 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   run_logs: async ({ ask }, { run_id: id, min_level: level, search, tail, limit, cursor: after }) =>
     logsOfRun(ask, id, { level, search, tail, limit, after }),
   search_logs: async ({ ask }, { search: q, flow, project, run_id, min_level: level, limit, cursor: after }) => {
-    const flow_id = flow === undefined ? undefined : (await findFlow(ask, flow, project)).id;
-    const page = (await ask("searchLogs", { query: { q, flow_id, run_id, level, limit, after } })) as LogSearchPage;
+    const runs = flow === undefined ? { project } : { flow_id: (await findFlow(ask, flow, project)).id };
+    const page = (await ask("searchLogs", { query: { q, ...runs, run_id, level, limit, after } })) as LogSearchPage;
     return { logs: page.items, next_cursor: page.next_cursor, searched_until: page.searched_until };
   },
   list_events: async ({ ask }, query) => {
@@ -117,6 +117,17 @@ async function awaitedRun(ask: AskApi, id: number, waitMs: number): Promise<Run>
   for (let leftMs = waitMs; ; leftMs -= WAIT_MS_MAX) {
     const run = (await ask("getRun", { id, query: { wait_ms: Math.min(leftMs, WAIT_MS_MAX) } })) as Run;
     if (isTerminal(run.state.type) || leftMs <= WAIT_MS_MAX) return run;
+  }
+}
+
+/** What the run waits for. Null also where nobody can tell, because the server stops or a part of it restarts. */
+async function waitsFor(ask: AskApi, id: number): Promise<string | null> {
+  try {
+    const { reason } = (await ask("explainRun", { id })) as RunExplanation;
+    return reason?.text ?? null;
+  } catch (cause) {
+    if (cause instanceof ToolFailure && cause.status !== 404) return null;
+    throw cause;
   }
 }
 

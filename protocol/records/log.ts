@@ -67,6 +67,7 @@ export type LogSearchPage = Static<typeof LogSearchPage>;
 export const LogSearchQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX, description: "Part of the message, case ignored" })),
   flow_id: Type.Optional(Int64),
+  project: Type.Optional(about("Only runs of flows of this project", Type.String())),
   run_id: Type.Optional(Int64),
   level: LowestLevel,
   after: Type.Optional(about("Only lines older than this id", Int64)),

@@ -186,6 +186,12 @@ export class UserThread implements CodePlace {
     return second === undefined && !this.lingers ? run : null;
   }
 
+  /** Whether somebody waits for the code that ended the thread. */
+  #isAwaited({ run }: Ended): boolean {
+    if (run !== null) return this.#calls.has(run);
+    return this.#calls.size > 0 || this.#waiting.size > 0;
+  }
+
   #take(news: readonly RunNews[]): void {
     this.#gauges.addPosted(-logCharsOf(news));
     for (const each of news) {
@@ -213,6 +219,7 @@ export class UserThread implements CodePlace {
   #end(cause: Ended): void {
     const ended = { ...cause, run: cause.run ?? this.#onlyRun() };
     this.#ended = ended;
+    if (this.#terminated === null && !this.#isAwaited(ended)) printEnd(ended);
     this.#gauges.endPosted();
     for (const { settle } of this.#calls.values()) settle(ended);
     this.#calls.clear();
@@ -220,6 +227,13 @@ export class UserThread implements CodePlace {
     this.#waiting.clear();
     for (const settle of this.#turns.splice(0)) settle();
   }
+}
+
+/** No state of a run will have this cause, so the output of the engine has it. */
+function printEnd({ cause, details, run }: Ended): void {
+  const whose = run === null ? "code that belongs to no run" : `code of run ${run}, which had ended,`;
+  const trace = details["traceback"];
+  process.stderr.write(`millrace: ${whose} ended its thread: ${cause}\n${typeof trace === "string" ? `${trace}\n` : ""}`);
 }
 
 function isEnded(message: unknown): message is Ended {

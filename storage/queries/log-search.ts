@@ -14,7 +14,7 @@ import { Conditions } from "./conditions.ts";
 import { quoted } from "./json.ts";
 import { levelsFrom, renderLineFields } from "./logs-page.ts";
 
-/** A block that the filters by level and flow exclude has no `lines`. */
+/** A block that the filters by level, flow and project exclude has no `lines`. */
 type BlockRow = [
   id: number,
   count: number,
@@ -61,6 +61,7 @@ function search(statements: Statements, query: LogSearchQuery): Found {
   for (const block of blocksBefore(statements, query, after)) {
     const [id, count, , stored] = block;
     const first = id - count + 1;
+    const older = Math.max(0, Math.min(count, after - first));
     if (bytes >= SEARCHED_LOG_BYTES_MAX || blocks >= SEARCHED_LOG_BLOCKS_MAX) {
       found.next = id + 1;
       break;
@@ -69,18 +70,18 @@ function search(statements: Statements, query: LogSearchQuery): Found {
     const json = stored === null ? "" : linesText(stored);
     bytes += json.length;
     const lines = json !== "" && mayHold(json) ? parseLines(json) : [];
-    for (let index = Math.min(lines.length, after - first) - 1; index >= 0; index--) {
+    for (let index = Math.min(lines.length, older) - 1; index >= 0; index--) {
       const line = lines[index];
       if (line === undefined || line[1] < level || !line[4].toLowerCase().includes(text)) continue;
       const item = renderFound(block, first + index, line);
       found.items.push(item);
       found.length += item.length;
       if (found.items.length < query.limit && found.length < ANSWER_PART_BYTES_MAX) continue;
-      found.searched += Math.min(count, after - first) - index;
+      found.searched += older - index;
       found.next = first + index;
       return found;
     }
-    found.searched += Math.min(count, after - first);
+    found.searched += older;
   }
   return found;
 }
@@ -93,9 +94,10 @@ function blockTest(text: string): (json: string) => boolean {
 
 /** Blocks with lines before `after`, newest first. */
 function blocksBefore(statements: Statements, query: LogSearchQuery, after: number): Iterable<BlockRow> {
-  const { run_id, flow_id, level = 0 } = query;
+  const { run_id, flow_id, project, level = 0 } = query;
   const wanted = new Conditions().add("b.level_mask & ? != 0", levelsFrom(level));
   if (flow_id !== undefined) wanted.add("r.flow_id = ?", flow_id);
+  if (project !== undefined) wanted.add("f.project = ?", project);
   const where = new Conditions();
   if (run_id !== undefined) where.add("b.run_id = ?", run_id);
   where.add("b.id <= ?", lastBlock(statements, after));

@@ -5,7 +5,7 @@
  * SQLite only: -> with a JSON path (-> with a key, on jsonb).
  */
 import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
-import { canonicalJson, parseJson } from "#protocol/values/json";
+import { canonicalJson, canonicalPart, parseJson, parseKeepingFractions } from "#protocol/values/json";
 import type { Statements } from "../sqlite/statements.ts";
 import { Conditions } from "./conditions.ts";
 
@@ -29,12 +29,21 @@ export function hasParameters(statements: Statements, run: number, filter: Param
   return statements.raw<[number]>(`SELECT 1 FROM runs r WHERE ${conditions.sql}`).get(...conditions.values) !== undefined;
 }
 
-/** The JSON texts that a value may have in a store: as a text, and as what it spells. */
+/** The JSON texts that a value may have in a store: as a text, and as what it spells. Whole numbers may be written like 7.0. */
 function jsonTexts(value: string): string[] {
-  const text = canonicalJson(value);
+  const texts = [canonicalJson(value)];
   try {
-    return [text, canonicalJson(parseJson(value))];
+    const spelled = parseJson(value);
+    const text = canonicalJson(spelled);
+    texts.push(text, asWritten(value));
+    if (Number.isSafeInteger(spelled)) texts.push(`${text}.0`);
   } catch {
-    return [text];
+    // It spells nothing.
   }
+  return [...new Set(texts)];
+}
+
+/** The canonical text of a JSON value with its numbers as they are written, as in the parameters of a run. */
+function asWritten(value: string): string {
+  return canonicalPart(parseKeepingFractions(`[${value}]`) as object, "0");
 }

@@ -87,6 +87,7 @@ t.test("serve, run flows against it, look at them, stop it", async (t) => {
   t.match(await millrace(...found), { code: 0, out: new RegExp(`INFO +adding 41 1 +\\(flows/sum ${run.id}\\)\n`) });
   t.match(JSON.parse((await millrace(...found, "--json")).out), [{ run_id: run.id, flow_name: "sum", message: "adding 41 1" }]);
   t.same(JSON.parse((await millrace(...found, "--level", "ERROR", "--json")).out), []);
+  t.same(JSON.parse((await millrace("logs", "--project", "none", "--home", home, "--json")).out), []);
   t.match(await millrace("logs", "--flow", "nothing", "--home", home), { code: 3, errors: /It has: broken, sum\./ });
   t.match((await millrace("flows", "ls", "--home", home)).out, /flows\/sum +maths\.ts +●● +served\n/);
   t.match(

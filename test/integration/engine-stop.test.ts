@@ -5,7 +5,7 @@ import type { ServedRun } from "../support/protocol-server.ts";
 const HASTE = ["--slots", "1", "--grace", "0.5", "--heap-mb", "64"];
 
 /** The engine that most tests share; after each stop it must execute the next run normally. */
-const { server } = await startEngine(t, "stopping.ts", HASTE);
+const { server, complained } = await startEngine(t, "stopping.ts", HASTE);
 
 async function cancelOnce(run: ServedRun): Promise<ServedRun> {
   await server.until(() => server.logs(run).includes("started"));
@@ -68,6 +68,14 @@ t.test("code that goes on after its run is ended with its thread", async (t) => 
   t.same(run.history, ["Pending", "Running", "Completed"]);
   t.same(run.state.details, { result: "went on" });
   t.same((await server.ended(server.enqueue("fresh"))).state.details, { result: 1 }, "no stray code is left");
+});
+
+t.test("an error after the end of its run stands in the output of the engine", async (t) => {
+  const run = await server.ended(server.enqueue("late"));
+  t.equal(run.state.type, "Completed");
+  await complained(`code of run ${run.id}, which had ended, ended its thread: uncaught TypeError: after the end`);
+  await complained("stopping.ts:");
+  t.equal((await server.ended(server.enqueue("fresh"))).state.type, "Completed");
 });
 
 t.test("a run that the server no longer knows is stopped without a word", async (t) => {

@@ -164,6 +164,7 @@ async function reads(t: Test, use: Use, failed: number): Promise<void> {
   t.match(await use("run_logs", { run_id: failed, tail: true, limit: 2 }), {
     logs: [{ message: "line 598" }, { message: "line 599" }],
   });
+  t.same((await use("search_logs", { search: "line", project: "another" }))["logs"], []);
   t.match(await use("search_logs", { search: "LINE 59", flow: "orders", min_level: 40, limit: 2 }), {
     logs: [{ message: "line 598", run_id: failed, flow_name: "orders" }, { message: "line 596" }],
     next_cursor: Number,

@@ -207,6 +207,20 @@ t.test("an answer that comes during the stop still reaches its client", async (t
   await stopped;
 });
 
+t.test("wait_for_run returns the run as it is when the server stops", async (t) => {
+  const server = await new StubServer({ decide: () => null }).start();
+  const ops: Primitive[] = [];
+  putFlow(ops, 1, "p", "f");
+  putRun(ops, { ...RUN, type: "Running", stateName: "Running", end: null, tags: [] });
+  server.commit({ ops, stream: [0, 1] });
+  // Starts the thread that reads logs, which may take as long as the grace of a stop.
+  t.match(await tool(server, "run_logs", { run_id: 1 }), { isError: false });
+  const waiting = tool(server, "wait_for_run", { run_id: 1, timeout_s: 50 });
+  await rpc(server, "ping");
+  await server.stop();
+  t.match(await waiting, { isError: false, value: { ended: false, state: { type: "Running" }, waits_for: null, logs: [] } });
+});
+
 t.test("while nothing can be written, reads go on and writes say so", async (t) => {
   const server = await start(t);
   server.gateway.receive({ kind: "ReadOnly", on: true, status: 507, error: "disk is full", since: 7 });

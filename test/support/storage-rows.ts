@@ -1,6 +1,7 @@
 /** Rows for tests of the store: batches built with the core's own functions. */
 
 import { isTerminal, type StateType } from "#protocol/records/state";
+import { canonicalJson } from "#protocol/values/json";
 import type { Primitive } from "#protocol/wire/feed";
 import type { CommitRequest } from "#storage/port";
 import { IN_MEMORY } from "#storage/read/read-handle";
@@ -229,7 +230,7 @@ export function putRun(ops: Primitive[], run: RunSpec): void {
   const row = runRow(run.id, runState(run), {
     flow_id: run.flow,
     name: run.name,
-    parameters: JSON.stringify(run.parameters ?? {}),
+    parameters: canonicalJson(run.parameters ?? {}),
     tags: JSON.stringify(run.tags),
     created_at: run.created,
     scheduled_time: run.scheduled,

@@ -40,6 +40,12 @@ export const uncaught = flow("uncaught", async () => {
   await new Promise(() => undefined);
 });
 
+export const late = flow("late", () => {
+  setTimeout(() => {
+    throw new TypeError("after the end");
+  }, 50);
+});
+
 export const rejects = flow("rejects", async () => {
   setImmediate(() => void Promise.reject(new Error("lost", { cause: new RangeError("root") })));
   await new Promise(() => undefined);

@@ -2,6 +2,7 @@
 import t from "tap";
 import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import type { RunsQuery } from "#protocol/records/run";
+import { parseKeepingFractions } from "#protocol/values/json";
 import type { Primitive } from "#protocol/wire/feed";
 import { hasParameters } from "#storage/queries/parameter-filter";
 import { runCounts } from "#storage/queries/run-counts";
@@ -74,6 +75,26 @@ t.test("runs are found by the values of parameters, spelled as text or as JSON",
     for (const run of [1, 2, 3, 4])
       t.equal(hasParameters(store.statements, run, parameters), (expected as readonly number[]).includes(run));
   }
+});
+
+t.test("runs are found by numbers as their creation wrote them", async (t) => {
+  const written = ["7", "7.0", "7.00", "1e2", "-0.0", '{"a":2.0}', "[1.0,2]", "0.5"];
+  const store = filled(
+    written.map((text) => ({ parameters: parseKeepingFractions(`{"n":${text}}`) as Record<string, unknown> })),
+  );
+  for (const [n, expected] of [
+    ["7", [2, 1]],
+    ["7.0", [2, 1]],
+    ["7.00", [3, 2, 1]],
+    ["1e2", [4]],
+    ["-0.0", [5]],
+    ['{"a":2.0}', [6]],
+    [" [1.0, 2]", [7]],
+    ["0.50", [8]],
+    ["1e300", []],
+    ["7,7", []],
+  ] as const)
+    t.same(found(store, { parameters: { n } }), expected, n);
 });
 
 t.test("a page that is filtered by parameters looks through a bounded number of runs and leads on", async (t) => {

@@ -103,6 +103,17 @@ t.test("a found line names its run and flow", async (t) => {
   });
 });
 
+t.test("lines of one project; a search before the first line looks at none", async (t) => {
+  const lines: LogLine[] = [[null, 20, "l", 9, "m"]];
+  const store = storeWith([1, 2, 3].map((run) => ({ run, lines })));
+  t.same(
+    all(store, { project: "q" }).items.map(({ run_id }) => run_id),
+    [2],
+  );
+  t.same(all(store, { project: "none" }), { items: [], searched: 3, pages: 1 });
+  for (const after of [1, 0, -5]) t.match(page(store, { after }), { items: [], next_cursor: null, lines_searched: 0 });
+});
+
 t.test("a page examines a bounded amount of text and says how far it came", async (t) => {
   const length = SEARCHED_LOG_BYTES_MAX / 8;
   const line = (at: number): LogLine => [null, 20, "l", 5_000 + at, at === 0 ? "needle" : "x".repeat(length)];
