@@ -42,7 +42,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
   /** Sets or moves the deadline of an entry. A deadline beyond the wheel fires at the wheel's end. */
   add(entry: Entry, dueUs: number): void {
     if (entry.slot !== -1) this.remove(entry);
-    if (this.#size === 0) this.#tick = Math.floor(this.#now() / SLOT_US);
+    this.#passEmptySlots();
     const dueTick = Math.ceil(dueUs / SLOT_US);
     const tick = Math.min(Math.max(dueTick, this.#tick + 1), this.#tick + SLOTS - 1);
     const slot = tick % SLOTS;
@@ -54,6 +54,12 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     this.#heads[slot] = entry;
     this.#size += 1;
     if (tick < this.#armedTick) this.#arm(tick);
+  }
+
+  /** The slots before the armed one are empty: without this, the wheel would end too early for an entry that is added late. */
+  #passEmptySlots(): void {
+    const nowTick = Math.floor(this.#now() / SLOT_US);
+    this.#tick = this.#size === 0 ? nowTick : Math.max(this.#tick, Math.min(nowTick, this.#armedTick - 1));
   }
 
   remove(entry: Entry): void {

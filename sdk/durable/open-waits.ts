@@ -114,8 +114,7 @@ export class OpenWaits {
   /** The run is stopped. */
   fail(reason: unknown): void {
     this.close();
-    for (const { fail } of this.#open.values()) fail(reason);
-    this.#open.clear();
+    this.#failOpen(reason);
     for (const { reject } of this.#queue.splice(0)) reject(reason);
   }
 
@@ -124,6 +123,11 @@ export class OpenWaits {
     this.#closed = true;
     this.#look?.();
     this.#look = null;
+  }
+
+  #failOpen(reason: unknown): void {
+    for (const { fail } of this.#open.values()) fail(reason);
+    this.#open.clear();
   }
 
   #opened(wait: Wait, hold: boolean): OpenWait {
@@ -183,6 +187,9 @@ export class OpenWaits {
     try {
       const oldest = Math.min(...[...this.#open.values()].map(({ wait }) => wait.id));
       for (const wait of await this.#port.services.waits(oldest - 1)) this.#note(wait);
+    } catch (error) {
+      // A run that is stopped or parked ends the request too; what its flow waits for has been settled.
+      if (!this.#closed) this.#failOpen(error);
     } finally {
       this.#looking = false;
       this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS_MAX);

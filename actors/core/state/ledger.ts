@@ -8,6 +8,16 @@
 /** Parts of one in which amounts are added, so that 0.1 + 0.2 equals 0.3 when sums are compared. */
 const PRECISION = 1e9;
 
+/** Whether so much of a resource is enough: 1 - 0.9 is enough for 0.1, although it is less in binary. */
+export function suffices(free: number, need: number): boolean {
+  return need <= free + 1 / PRECISION;
+}
+
+/** Whether there is any of a resource. */
+export function isLeft(free: number): boolean {
+  return free > 1 / PRECISION;
+}
+
 /** Total of a resource that no configuration names. */
 export const UNDECLARED_TOTAL = 1;
 
@@ -63,7 +73,7 @@ export class Ledger {
   /** The first resource (by name) that lacks capacity for these needs, or null. */
   blocking(needs: Record<string, number>): string | null {
     for (const resource of Object.keys(needs).sort()) {
-      if ((needs[resource] ?? 0) > this.freeOf(resource) + 1 / PRECISION) return resource;
+      if (!suffices(this.freeOf(resource), needs[resource] ?? 0)) return resource;
     }
     return null;
   }

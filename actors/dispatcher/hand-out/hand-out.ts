@@ -5,6 +5,7 @@
 import { LATE_AFTER_US } from "#protocol/limits";
 import { backfillOfTag } from "../../core/state/backfill.ts";
 import { type Engine, type ParkedPoll, storedEngine } from "../../core/state/engine.ts";
+import { isLeft, suffices } from "../../core/state/ledger.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
 import { isEnded, isExclusive, needsOf, type Run, type WaitReason, withSequence } from "../../core/state/run.ts";
 import { beginWait, endWait, markHandOut } from "../../core/state/run-marks.ts";
@@ -325,11 +326,11 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
       let free = ledger.freeOf(resource);
       const fits = (run: Run): boolean => {
         const need = needsOf(run)[resource] ?? 0;
-        if (need > free) return false;
+        if (!suffices(free, need)) return false;
         free -= need;
         return true;
       };
-      for (const run of queue.freed(keyQueue, resource, fits, () => free > 0)) queue.putReady(run);
+      for (const run of queue.freed(keyQueue, resource, fits, () => isLeft(free))) queue.putReady(run);
       dispatch(turn, keyQueue);
     }
     const backfill = backfillOfTag(resource);

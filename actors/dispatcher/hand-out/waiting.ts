@@ -1,6 +1,7 @@
 /** Marks waiting runs: for resources (AwaitingResource) and past their scheduled time (Late). */
 import { backfillTag } from "../../core/state/backfill.ts";
 import { flowKey } from "../../core/state/flow.ts";
+import { isLeft, suffices } from "../../core/state/ledger.ts";
 import { needsOf, type Run } from "../../core/state/run.ts";
 import { hasPolls, readyEntries } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -86,15 +87,15 @@ function wakePassedOver(turn: Turn): void {
     for (const { run, stamp } of readyEntries(keyQueue).slice(0, LOOKED_AT_MAX)) if (stamp === run.placeStamp) claim(run);
   }
   const fits = (run: Run): boolean => {
-    const hasAll = Object.entries(needsOf(run)).every(([name, amount]) => amount <= freeOf(name));
+    const hasAll = Object.entries(needsOf(run)).every(([name, amount]) => suffices(freeOf(name), amount));
     if (!hasAll || blockingOf(turn.state, run) !== null) return false;
     claim(run);
     return true;
   };
   for (const keyQueue of waiting) {
     for (const resource of [...keyQueue.blocked.keys()]) {
-      if (freeOf(resource) <= 0) continue;
-      for (const run of queue.freed(keyQueue, resource, fits, () => freeOf(resource) > 0)) queue.putReady(run);
+      if (!isLeft(freeOf(resource))) continue;
+      for (const run of queue.freed(keyQueue, resource, fits, () => isLeft(freeOf(resource)))) queue.putReady(run);
     }
     dispatch(turn, keyQueue);
   }

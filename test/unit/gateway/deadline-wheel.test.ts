@@ -36,6 +36,23 @@ t.test("every deadline fires once, never early and at most one slot late", async
   t.equal(time.armed, 0, "an empty wheel sets no alarm");
 });
 
+t.test("an entry added long after the first has the length of the whole wheel", async (t) => {
+  for (const secondAtMs of [25_000, 29_990, 30_000]) {
+    const { time, fired, wheel } = setup();
+    const first = entry(time.nowUs + 30_000_000);
+    wheel.add(first, first.dueUs);
+    time.pass(secondAtMs * 1000);
+    const second = entry(time.nowUs + 35_000_000);
+    wheel.add(second, second.dueUs);
+    time.pass(70_000_000);
+    t.same(
+      fired.map(({ entry }) => entry),
+      [first, second],
+    );
+    for (const { entry, atUs } of fired) t.ok(atUs >= entry.dueUs && atUs <= entry.dueUs + 2 * SLOT_US, `due ${entry.dueUs}`);
+  }
+});
+
 t.test("removed entries do not fire, wherever they hang in a slot", async (t) => {
   const { time, fired, wheel } = setup();
   const all = [1, 2, 3, 4, 5].map(() => entry(time.nowUs + 100_000));

@@ -267,6 +267,20 @@ t.test("resources are taken with the hand-out, all or nothing; who lacks one is 
   t.same(kit.state.ledger.usedOf("db"), 2);
 });
 
+t.test("shares of a resource: who waits for a tenth is woken by the end of one of ten", async (t) => {
+  for (const byTick of [false, true]) {
+    const kit = new DispatchKit({ settings: { resourceTotals: new Map([["r", 1]]) } });
+    const options = { resources: { r: 0.1 } };
+    const holders = Array.from({ length: 10 }, (_, index) => startRun(kit, `e${index}`, { options }));
+    const id = createId(kit, { options });
+    const waiting = poll(kit, "next");
+    t.equal(kit.run(id).place, "blocked");
+    if (byTick) kit.state.ledger.end(kit.state.ledger.leasesOf(holders[3] ?? 0)[0]?.id ?? 0);
+    const freed = byTick ? kit.tell({ kind: "Tick" }) : move(kit, holders[3] ?? 0, "Completed");
+    t.equal(runIdOf(freed, waiting.command), id, byTick ? "woken by the tick" : "woken by the end");
+  }
+});
+
 t.test("a larger total wakes what waits for it", async (t) => {
   const kit = new DispatchKit({ settings: { resourceTotals: new Map([["db", 1]]) } });
   const id = createId(kit, { options: { resources: { db: 2 } } });

@@ -5,7 +5,7 @@ import { ReplayOrder } from "#sdk/durable/replay-order";
 import { FakeClock } from "#sdk/testing/index";
 
 /** Waits at a server that refuses `refused` and settles by `settled`. */
-function setUp({ refused = "", parkAfterSecs = 5 } = {}) {
+function setUp({ refused = "", parkAfterSecs = 5, unread = null as Promise<never> | null } = {}) {
   const clock = new FakeClock();
   const server = new Map<string, Wait>();
   const requests: string[] = [];
@@ -15,6 +15,7 @@ function setUp({ refused = "", parkAfterSecs = 5 } = {}) {
     step: async () => Promise.reject(new Error("none")),
     waits: async (after: number) => {
       requests.push(`after ${after}`);
+      if (unread !== null) return await unread;
       return [...server.values()].filter(({ id }) => id > after);
     },
     arm: async (waits: NewWait[]) => {
@@ -102,6 +103,30 @@ t.test("a stop fails the open waits, also those that are not armed yet", async (
   waits.fail(new Error("cancelled"));
   await t.rejects(open, { message: "cancelled" });
   await t.rejects(arming, { message: "cancelled" });
+});
+
+t.test("waits that cannot be read fail where the flow waits for them", async (t) => {
+  const { promise: unread, reject } = Promise.withResolvers<never>();
+  const { waits, clock } = setUp({ unread });
+  const outcome = waits.outcome(await waits.arm(eventOf("a")), false);
+  clock.advance(260);
+  reject(new Error("404 run not found"));
+  await t.rejects(outcome, { message: "404 run not found" });
+  t.same(waits.open, []);
+});
+
+t.test("a read that ends with the attempt fails nothing", async (t) => {
+  const { promise: unread, reject } = Promise.withResolvers<never>();
+  const { waits, clock, requests } = setUp({ unread });
+  let isOver = false;
+  const outcome = waits.outcome(await waits.arm(eventOf("a")), false);
+  outcome.finally(() => (isOver = true)).catch(() => undefined);
+  clock.advance(260);
+  t.same(requests, ["a", "after 9"]);
+  waits.close();
+  reject(new Error("the run waits outside its engine"));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.notOk(isOver, "code must not notice that its run leaves");
 });
 
 t.test("stored outcomes arrive by their time, among those asked for together and what they lead to", async (t) => {
