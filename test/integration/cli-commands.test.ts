@@ -19,6 +19,15 @@ function project(test: Test): { home: string; dir: string; file: string } {
   return { home: join(root, "home"), dir: join(root, "flows"), file: join(root, "flows", "maths.ts") };
 }
 
+async function checkLogSearch(t: Test, home: string, run: number): Promise<void> {
+  const found = ["logs", "--search", "ADDING 41", "--flow", "sum", "--home", home];
+  t.match(await millrace(...found), { code: 0, out: new RegExp(`INFO +adding 41 1 +\\(flows/sum ${run}\\)\n`) });
+  t.match(JSON.parse((await millrace(...found, "--json")).out), [{ run_id: run, flow_name: "sum", message: "adding 41 1" }]);
+  t.same(JSON.parse((await millrace(...found, "--level", "ERROR", "--json")).out), []);
+  t.same(JSON.parse((await millrace("logs", "--project", "none", "--home", home, "--json")).out), []);
+  t.match(await millrace("logs", "--flow", "nothing", "--home", home), { code: 3, errors: /It has: broken, sum\./ });
+}
+
 async function checkTiming(t: Test, home: string, id: string): Promise<void> {
   const timing = JSON.parse((await millrace("runs", "timing", id, "--home", home, "--json")).out) as RunTiming;
   t.equal(timing.to, timing.moments.published);
@@ -83,12 +92,7 @@ t.test("serve, run flows against it, look at them, stop it", async (t) => {
   t.match((await millrace("runs", "show", String(run.id), "--home", home)).out, /add-0 {2}● Completed/);
   await checkTiming(t, home, String(run.id));
   t.match(await millrace("runs", "logs", String(run.id), "--home", home, "-f"), { code: 0, out: /adding 41 1\n/ });
-  const found = ["logs", "--search", "ADDING 41", "--flow", "sum", "--home", home];
-  t.match(await millrace(...found), { code: 0, out: new RegExp(`INFO +adding 41 1 +\\(flows/sum ${run.id}\\)\n`) });
-  t.match(JSON.parse((await millrace(...found, "--json")).out), [{ run_id: run.id, flow_name: "sum", message: "adding 41 1" }]);
-  t.same(JSON.parse((await millrace(...found, "--level", "ERROR", "--json")).out), []);
-  t.same(JSON.parse((await millrace("logs", "--project", "none", "--home", home, "--json")).out), []);
-  t.match(await millrace("logs", "--flow", "nothing", "--home", home), { code: 3, errors: /It has: broken, sum\./ });
+  await checkLogSearch(t, home, run.id);
   t.match((await millrace("flows", "ls", "--home", home)).out, /flows\/sum +maths\.ts +●● +served\n/);
   t.match(
     (await millrace("flows", "show", "sum", "--home", home)).out,
