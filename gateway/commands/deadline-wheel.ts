@@ -26,6 +26,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
   #size = 0;
   /** All slots up to this tick have fired. */
   #tick = 0;
+  /** No slot before this one holds an entry. */
   #armedTick = Number.POSITIVE_INFINITY;
 
   /** `now` is monotonic time in microseconds. */
@@ -42,8 +43,8 @@ export class DeadlineWheel<Entry extends WheelEntry> {
   /** Sets or moves the deadline of an entry. A deadline beyond the wheel fires at the wheel's end. */
   add(entry: Entry, dueUs: number): void {
     if (entry.slot !== -1) this.remove(entry);
-    this.#passEmptySlots();
     const dueTick = Math.ceil(dueUs / SLOT_US);
+    if (dueTick >= this.#tick + SLOTS) this.#passEmptySlots();
     const tick = Math.min(Math.max(dueTick, this.#tick + 1), this.#tick + SLOTS - 1);
     const slot = tick % SLOTS;
     const head = this.#heads[slot] ?? null;
@@ -54,12 +55,6 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     this.#heads[slot] = entry;
     this.#size += 1;
     if (tick < this.#armedTick) this.#arm(tick);
-  }
-
-  /** The slots before the armed one are empty: without this, the wheel would end too early for an entry that is added late. */
-  #passEmptySlots(): void {
-    const nowTick = Math.floor(this.#now() / SLOT_US);
-    this.#tick = this.#size === 0 ? nowTick : Math.max(this.#tick, Math.min(nowTick, this.#armedTick - 1));
   }
 
   remove(entry: Entry): void {
@@ -76,6 +71,12 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     this.#armedTick = Number.POSITIVE_INFINITY;
   }
 
+  /** Moves the wheel's end on, as far as the clock allows: the slots before the armed one are empty. */
+  #passEmptySlots(): void {
+    const nowTick = Math.floor(this.#now() / SLOT_US);
+    this.#tick = Math.max(this.#tick, Math.min(nowTick, this.#armedTick - 1));
+  }
+
   #arm(tick: number): void {
     this.#armedTick = tick;
     this.#alarm.set(Math.max(0, tick * SLOT_US - this.#now()), () => this.#fire());
@@ -88,8 +89,9 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     // After a long sleep, one round over all slots is enough.
     for (let tick = Math.max(this.#tick + 1, nowTick - SLOTS + 1); tick <= nowTick; tick += 1) this.#empty(tick % SLOTS, due);
     this.#tick = Math.max(this.#tick, nowTick);
-    for (const entry of due) this.#expired(entry);
+    // First, because an entry may be added while others expire: no slot before the armed one may hold any.
     this.#armNext();
+    for (const entry of due) this.#expired(entry);
   }
 
   #empty(slot: number, due: Entry[]): void {
@@ -108,7 +110,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     if (this.#size === 0) return;
     for (let tick = this.#tick + 1; tick < this.#tick + SLOTS; tick += 1) {
       if (this.#heads[tick % SLOTS] === null) continue;
-      if (tick < this.#armedTick) this.#arm(tick);
+      this.#arm(tick);
       return;
     }
   }

@@ -120,7 +120,7 @@ async function awaitedRun(ask: AskApi, id: number, waitMs: number): Promise<Run>
   }
 }
 
-/** What the run waits for. Null also where nobody can tell, because the server stops or a part of it restarts. */
+/** What the run waits for; null if it waits for nothing, and if the core does not answer, as while the server stops. */
 async function waitsFor(ask: AskApi, id: number): Promise<string | null> {
   try {
     const { reason } = (await ask("explainRun", { id })) as RunExplanation;

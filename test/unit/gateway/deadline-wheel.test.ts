@@ -53,6 +53,25 @@ t.test("an entry added long after the first has the length of the whole wheel", 
   }
 });
 
+t.test("a slow answer to one deadline that adds a long one leaves the others where they are", (t) => {
+  const time = new ManualTime();
+  const fired: Entry[] = [];
+  const [slow, next, added] = [entry(time.nowUs + 20_000), entry(time.nowUs + 60_000), entry(time.nowUs + 40_000_000)];
+  const wheel: DeadlineWheel<Entry> = new DeadlineWheel(time.now, time.alarm(), (one) => {
+    fired.push(one);
+    if (one !== slow) return;
+    time.nowUs += 200_000;
+    wheel.add(added, added.dueUs);
+  });
+  wheel.add(slow, slow.dueUs);
+  wheel.add(next, next.dueUs);
+  time.pass(1_000_000);
+  t.same(fired, [slow, next]);
+  time.pass(45_000_000);
+  t.same(fired, [slow, next, added]);
+  t.end();
+});
+
 t.test("removed entries do not fire, wherever they hang in a slot", async (t) => {
   const { time, fired, wheel } = setup();
   const all = [1, 2, 3, 4, 5].map(() => entry(time.nowUs + 100_000));
