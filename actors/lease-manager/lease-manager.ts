@@ -3,19 +3,20 @@
  *
  * Messages in: acquire and release commands, notices about waiting acquires, freed capacity. Effects out: one decision per
  * step; a message to the dispatcher when a release frees capacity. Invariants: an acquire takes all its resources or none;
- * waiting acquires are served first in first out; a lease ends with its run.
+ * waiting acquires are served first in first out, except those of more than the total; a lease ends with its run.
  */
 
 import { refuse } from "#protocol/errors";
 import { LEASED_RESOURCES_MAX } from "#protocol/limits";
 import type { Command, CommandNotice, CommandsOf } from "#protocol/wire/command";
 import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core/core-actor.ts";
-import { type Waiting, WaitingLines } from "../core/state/lease-lines.ts";
+import type { Waiting } from "../core/state/lease-lines.ts";
 import type { Lease } from "../core/state/ledger.ts";
-import { isEnded, priorityOf, type Run } from "../core/state/run.ts";
+import { isEnded, type Run } from "../core/state/run.ts";
 import type { Turn } from "../core/turn.ts";
 import type { CapacityFreed, GatewayStarted } from "../dispatcher/dispatcher-messages.ts";
-import { isReserved } from "../dispatcher/hand-out/reservation.ts";
+import { lackOf } from "../dispatcher/hand-out/lack.ts";
+import { blockingOf } from "../dispatcher/hand-out/reservation.ts";
 import { DISPATCHER } from "../names.ts";
 
 export type LeasesMessage = CommandNotice | GatewayStarted | CapacityFreed;
@@ -31,12 +32,11 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
   protected readonly messages: MessageHandlers<LeasesMessage> = {
     // A reservation that ended also lets a waiting acquire pass, though no resource was freed.
     CapacityFreed: (turn, { resources }) => this.#serve(turn, [...resources, ...this.state.reservations.keys()]),
-    GatewayStarted: () => this.#lines.clear(),
+    GatewayStarted: () => this.state.ledger.lines.clear(),
     Expired: (turn, { command }) => this.#expire(turn, command),
     Abandoned: (turn, { command }) => this.#leave(turn, command),
     Undelivered: (turn, { command }) => this.#takeBack(turn, command),
   };
-  readonly #lines = new WaitingLines();
   /** Leases by the command that was answered with them. */
   readonly #granted = new Map<number, number>();
 
@@ -50,15 +50,15 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
     const resources = body.resources as Record<string, number>;
     if (this.state.ledger.explicitCount + Object.keys(resources).length > LEASED_RESOURCES_MAX)
       return turn.answers.refuse(command, refuse("too_many_leases", LEASED_RESOURCES_MAX));
-    const wanted: Waiting = { command, runId: run.id, resources };
+    const wanted: Waiting = { command, runId: run.id, resources, sinceUs: turn.nowUs };
     if (this.#tryTake(turn, wanted)) return;
-    if ((body.wait_ms ?? 0) > 0) this.#lines.add(wanted);
+    if ((body.wait_ms ?? 0) > 0) this.state.ledger.lines.add(wanted);
     else this.#answerWaiting(turn, wanted);
   }
 
   /** Takes the lease and answers, unless a resource lacks capacity or an earlier acquire waits for one of them. */
   #tryTake(turn: Turn, wanted: Waiting): boolean {
-    if (this.#blockingOf(wanted) !== null || this.#lines.isBehind(wanted)) return false;
+    if (this.#blockingOf(wanted) !== null || this.state.ledger.lines.isBehind(wanted)) return false;
     const id = this.state.nextIds.lease;
     this.state.nextIds.lease += 1;
     const lease = { id, run_id: wanted.runId, kind: "explicit" } as const;
@@ -70,17 +70,19 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
   }
 
   #blockingOf({ runId, resources }: Waiting): string | null {
-    const lacking = this.state.ledger.blocking(resources);
     const run = this.state.findRun(runId);
-    if (lacking !== null || run === undefined) return lacking;
-    return Object.keys(resources).find((name) => isReserved(this.state, name, run, priorityOf(run))) ?? null;
+    return run === undefined ? this.state.ledger.blocking(resources) : blockingOf(this.state, run, resources);
   }
 
   /** Serves the first acquires in the lines of these resources, as far as the resources suffice. */
   #serve(turn: Turn, resources: readonly string[]): void {
     const names = [...resources];
     for (const name of names) {
-      for (let first = this.#lines.firstOf(name); first !== undefined; first = this.#lines.firstOf(name)) {
+      for (
+        let first = this.state.ledger.lines.firstOf(name);
+        first !== undefined;
+        first = this.state.ledger.lines.firstOf(name)
+      ) {
         if (!this.#settle(turn, first)) break;
         // Other acquires are now first in the other lines of this one.
         for (const other of Object.keys(first.resources)) if (other !== name) names.push(other);
@@ -94,29 +96,35 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
     const isOver = run === undefined || !canHold(run);
     if (isOver) turn.answers.refuse(wanted.command, refuse("run_ended", wanted.runId));
     else if (!this.#tryTake(turn, wanted)) return false;
-    this.#lines.remove(wanted);
+    this.state.ledger.lines.remove(wanted);
     return true;
   }
 
   #expire(turn: Turn, command: number): void {
-    const wanted = this.#lines.find(command);
+    const wanted = this.state.ledger.lines.find(command);
     if (wanted === undefined) return;
-    this.#lines.remove(wanted);
+    this.state.ledger.lines.remove(wanted);
     this.#answerWaiting(turn, wanted);
     this.#serve(turn, Object.keys(wanted.resources));
   }
 
   /** The client disconnected: acquires behind this one may fit now. */
   #leave(turn: Turn, command: number): void {
-    const wanted = this.#lines.find(command);
+    const wanted = this.state.ledger.lines.find(command);
     if (wanted === undefined) return;
-    this.#lines.remove(wanted);
+    this.state.ledger.lines.remove(wanted);
     this.#serve(turn, Object.keys(wanted.resources));
   }
 
   #answerWaiting(turn: Turn, wanted: Waiting): void {
-    const names = Object.keys(wanted.resources).sort();
-    turn.answers.json(wanted.command, 200, { waiting: this.#blockingOf(wanted) ?? names[0] ?? "" });
+    const { command, runId, resources } = wanted;
+    const run = this.state.findRun(runId);
+    if (command.body.explain === true && run !== undefined) {
+      const { resource, text, unreachable } = lackOf(this.state, run, resources);
+      return turn.answers.json(command, 200, { waiting: resource, text, unreachable });
+    }
+    const names = Object.keys(resources).sort();
+    turn.answers.json(command, 200, { waiting: this.#blockingOf(wanted) ?? names[0] ?? "" });
   }
 
   /** Ends the lease if it belongs to that run; any other lease id is accepted without effect. */

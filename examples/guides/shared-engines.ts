@@ -8,7 +8,13 @@ export const fetchDay = flow("fetch-day", { parameters: Day, maxConcurrent: 200 
   return await answer.json();
 });
 
-/** Alone in its engine, because it changes the working directory of the process. */
-export const site = flow("site", { exclusive: true }, async () => {
-  process.chdir("site");
+/** Alone in its engine, because it computes without `await` and would delay the runs beside it. */
+export const primes = flow("primes", { exclusive: true, parameters: Type.Object({ below: Type.Integer() }) }, ({ below }) => {
+  let found = 0;
+  for (let n = 2; n < below; n += 1) {
+    let divisor = 2;
+    while (n % divisor !== 0) divisor += 1;
+    if (divisor === n) found += 1;
+  }
+  return found;
 });

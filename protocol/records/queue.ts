@@ -61,7 +61,13 @@ export const QueuedRun = Type.Object(
 export type QueuedRun = Static<typeof QueuedRun>;
 
 export const QueueResource = Type.Object(
-  { name: Type.String(), total: Double, used: Double, waiting: Count, holders: Type.Array(ResourceHolder) },
+  {
+    name: Type.String(),
+    total: Double,
+    used: Double,
+    waiting: about("Runs that wait for the resource before their start, and leases that code waits for", Count),
+    holders: Type.Array(ResourceHolder),
+  },
   { title: "QueueResource" },
 );
 export type QueueResource = Static<typeof QueueResource>;
@@ -129,7 +135,7 @@ export const WaitedQuery = Type.Object({
 });
 export type WaitedQuery = Static<typeof WaitedQuery>;
 
-/** Why a run is in its state. `reason` is null once it has started or ended. */
+/** Why a run is in its state. `reason` is null once it has started or ended, unless its code waits for a lease. */
 export const RunExplanation = sent(
   Type.Object(
     {

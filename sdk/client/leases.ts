@@ -6,6 +6,8 @@ import type { AcquireResponse } from "./records.ts";
 export interface AcquireOptions {
   /** How long the server may hold the request until the resources are free, in ms; at most 30,000. Default 0. */
   waitMs?: number;
+  /** Whether an answer without a lease says why: `text`, and `unreachable` for an amount above the total. Default false. */
+  explain?: boolean;
   /** Ends the request. */
   signal?: AbortSignal | undefined;
 }
@@ -23,7 +25,8 @@ export class Leases {
    * above 0.
    */
   acquire(runId: number, resources: Record<string, number>, options: AcquireOptions = {}): Promise<AcquireResponse> {
-    const body = { run_id: runId, resources, wait_ms: options.waitMs ?? 0 };
+    const { waitMs = 0, explain } = options;
+    const body = { run_id: runId, resources, wait_ms: waitMs, ...(explain === undefined ? {} : { explain }) };
     // The server takes back a lease whose answer was lost, so a repeated request holds nothing twice.
     return this.#http.json<AcquireResponse>("POST", "/api/resources/acquire", { body, repeatable: true, signal: options.signal });
   }

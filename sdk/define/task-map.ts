@@ -22,7 +22,7 @@ interface MapOptions<Item, Settle extends boolean> {
 
 type MapResult<Result, Settle extends boolean> = Settle extends true ? PromiseSettledResult<Result> : Result;
 
-type List<Item> = readonly Item[] | PromiseLike<readonly Item[]>;
+type List<Item> = Iterable<Item> | PromiseLike<Iterable<Item>>;
 
 /** The entries of a list; no type for what is no list. */
 type EntryOf<Items> = Items extends readonly (infer Entry)[] ? Entry : never;
@@ -40,7 +40,7 @@ export interface MapTask<Item, Result> {
     options?: MapOptions<Item, Settle> & { batchSize?: undefined },
   ): Promise<MapResult<Result, Settle>[]>;
   <Settle extends boolean = false>(
-    items: readonly TaskInput<Item>[],
+    items: Iterable<TaskInput<Item>>,
     options?: MapOptions<TaskInput<Item>, Settle> & { batchSize?: undefined },
   ): Promise<MapResult<Result, Settle>[]>;
 }
@@ -50,14 +50,18 @@ interface AnyMapOptions extends Omit<MapOptions<never, boolean>, "label"> {
   batchSize?: number | undefined;
 }
 
-/** @throws RangeError for a bound below 1; TypeError, RangeError for labels that cannot be shown, before any call */
+/**
+ * @throws RangeError for a bound below 1; TypeError for items that are no list; TypeError, RangeError for labels that cannot be
+ * shown, before any call
+ */
 export function mapItems(definition: TaskDefinition, items: List<unknown>, options: AnyMapOptions = {}): Promise<unknown[]> {
   const { concurrency, batchSize, label, settle } = options;
   const known = { concurrency: true, batchSize: true, label: true, settle: true } as const;
   noteUnknownOptions(`map of task "${definition.name}"`, options, known);
   const gate = concurrency === undefined ? undefined : new Gate(checkCount("concurrency", concurrency));
   if (batchSize !== undefined) checkCount("batchSize", batchSize);
-  const start = (list: readonly unknown[]) => {
+  const start = (items: unknown) => {
+    const list = listOf(definition, items);
     const each = batchSize === undefined ? list : batchesOf(list, batchSize);
     const definitions = each.map((item, index) =>
       label === undefined ? definition : labelled(definition, label(item as never, index)),
@@ -68,7 +72,7 @@ export function mapItems(definition: TaskDefinition, items: List<unknown>, optio
     rememberOrigin(all, calls.flatMap(idsOf));
     return all;
   };
-  return isList(items) ? start(items) : Promise.resolve(items).then(start);
+  return isPromise(items) ? Promise.resolve(items).then(start) : start(items);
 }
 
 /** @throws RangeError unless it is a whole number from 1 up */
@@ -120,6 +124,14 @@ function batchesOf(list: readonly unknown[], size: number): unknown[][] {
   return Array.from({ length: count }, (_, index) => list.slice(index * size, (index + 1) * size));
 }
 
-function isList(items: List<unknown>): items is readonly unknown[] {
-  return Array.isArray(items);
+/** @throws TypeError for what is no list; a text is one item, not a list of characters */
+function listOf({ name }: TaskDefinition, items: unknown): readonly unknown[] {
+  if (Array.isArray(items)) return items;
+  if (typeof items === "object" && items !== null && Symbol.iterator in items) return [...(items as Iterable<unknown>)];
+  const given = items === null ? "null" : typeof items;
+  throw new TypeError(`map of task "${name}" takes an array or another iterable of items, not ${given}`);
+}
+
+function isPromise(items: List<unknown>): items is PromiseLike<Iterable<unknown>> {
+  return typeof (items as Partial<PromiseLike<unknown>> | null)?.then === "function";
 }

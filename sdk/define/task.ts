@@ -21,7 +21,10 @@ export interface TaskOptions<Args extends readonly unknown[]> extends RetryOptio
    * AwaitingResource.
    */
   resources?: Record<string, number>;
-  /** Results are stored as JSON under this key and returned without a call until they expire. */
+  /**
+   * Results are stored under this key and returned without a call until they expire: JSON, and Date, bigint, Map, Set, typed
+   * arrays and Error. Another result, as with a function, is not stored; the run's log has a warning then.
+   */
   cache?: { key: string | ((...args: Args) => string); expires?: Duration };
   /**
    * The product of the task: the task is skipped when the target exists. The result is then the target itself, made or found.

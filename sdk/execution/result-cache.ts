@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writeWhole } from "../define/target.ts";
+import { decodeValue, encodeValue } from "../durable/values.ts";
 
 /** How often expired results are searched for, in microseconds: an hour. */
 const PRUNE_US = 3_600_000_000;
@@ -12,7 +13,8 @@ interface StoredResult {
   /** Microseconds since the Unix epoch. */
   created_at: number;
   expires_at: number | null;
-  value: unknown;
+  /** As by `encodeValue`. */
+  encoded: string;
 }
 
 const prunedUs = new Map<string, number>();
@@ -27,12 +29,24 @@ export async function readResult(
   const path = resultPath(home, task, key);
   const stored = await readStored(path);
   if (stored === undefined || stored.task !== task || stored.key !== key) return undefined;
-  if (!isExpired(stored, nowUs)) return { value: stored.value };
+  if (!isExpired(stored, nowUs)) return decoded(stored);
   await rm(path, { force: true });
   return undefined;
 }
 
-/** Stores a result as JSON until `expiresUs` (null: without expiry), and occasionally removes expired results. */
+/** The value of a stored result; undefined for one of an older version, or of a newer one that knows more kinds of values. */
+function decoded({ encoded }: StoredResult): { value: unknown } | undefined {
+  try {
+    return { value: decodeValue(encoded) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Stores a result until `expiresUs` (null: without expiry), and occasionally removes expired results.
+ * @throws NotStorableError for a result with a function, a symbol, or an instance of a class
+ */
 export async function writeResult(
   home: string,
   task: string,
@@ -41,7 +55,7 @@ export async function writeResult(
   nowUs: number,
   expiresUs: number | null,
 ): Promise<void> {
-  const stored: StoredResult = { task, key, created_at: nowUs, expires_at: expiresUs, value: value ?? null };
+  const stored: StoredResult = { task, key, created_at: nowUs, expires_at: expiresUs, encoded: encodeValue(value) };
   await writeWhole(resultPath(home, task, key), JSON.stringify(stored));
   if (nowUs - (prunedUs.get(home) ?? Number.NEGATIVE_INFINITY) < PRUNE_US) return;
   prunedUs.set(home, nowUs);

@@ -53,7 +53,7 @@ export class ServerRunServices implements RunServices {
 
   async acquire(resources: Record<string, number>, waitMs: number, signal: AbortSignal): Promise<AcquireResponse> {
     const client = await this.#client();
-    return await patiently(() => client.leases.acquire(this.#runId, resources, { waitMs, signal }), signal);
+    return await patiently(() => client.leases.acquire(this.#runId, resources, { waitMs, signal, explain: true }), signal);
   }
 
   async release(lease: number): Promise<void> {

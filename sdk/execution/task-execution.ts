@@ -8,7 +8,7 @@ import type { TaskOptions } from "../define/task.ts";
 import type { DurableRun } from "../durable/durable-run.ts";
 import { callerOf, keyedCall, numberedCall } from "../durable/identity.ts";
 import { type StepCall, StepChangedError, type StorableResult, type StoredOutcome } from "../durable/stored-steps.ts";
-import { type HeldResources, holdResources } from "../run/lease.ts";
+import { type HeldResources, holdResources, logWait, type ResourceWait } from "../run/lease.ts";
 import { follow, untilAborted } from "./abortable.ts";
 import { type ActiveRun, callInScope, Gate, type Scope } from "./active-run.ts";
 import { parentsOf, rememberOrigin, resolveArguments } from "./arguments.ts";
@@ -294,7 +294,10 @@ class TaskExecution {
 
   /** Waits for the task's resources, as AwaitingResource. */
   async #hold(resources: Record<string, number>): Promise<HeldResources> {
-    const waits = (resource: string) => this.move("Scheduled", "AwaitingResource", `waiting for ${resource}`, { resource });
+    const waits = (wait: ResourceWait) => {
+      this.move("Scheduled", "AwaitingResource", `waiting for ${wait.waiting}`, { resource: wait.waiting });
+      if (wait.unreachable === true) logWait(this.#run, this.id, wait);
+    };
     return await holdResources(this.#run, resources, this.controller.signal, waits);
   }
 

@@ -1,7 +1,9 @@
-import { type ActiveRun, currentScope, currentSignal, type Scope } from "../execution/active-run.ts";
+import type { AcquireResponse } from "#protocol/records/lease";
+import { type ActiveRun, currentScope, currentSignal } from "../execution/active-run.ts";
 import { writeLog } from "../execution/run-log.ts";
 
 const DEBUG = 10;
+const WARNING = 30;
 
 /** The longest the server holds a request (interface: Limits, wait_ms). */
 const WAIT_MS = 30_000;
@@ -9,7 +11,8 @@ const WAIT_MS = 30_000;
 /**
  * Calls a function while the run holds amounts of named resources beyond those of its flow: all of them or none, after waiting
  * in line for them. Outside a run the function is called at once.
- * A run that waits inside `lease` for resources it already holds waits for ever.
+ * Amounts above a total are waited for until the total is raised; the run's log has a WARNING then. A run that waits inside
+ * `lease` for resources it already holds waits for ever.
  * @throws RangeError for amounts that are not numbers above 0
  * @example
  * ```ts
@@ -27,7 +30,7 @@ export async function lease<Result>(resources: Record<string, number>, fn: () =>
   checkResources(resources);
   const scope = currentScope();
   if (scope === undefined) return await fn();
-  const told = (name: string) => writeLog(scope.run, taskIdOf(scope), DEBUG, "millrace.run", `waiting for ${name}`);
+  const told = (wait: ResourceWait) => logWait(scope.run, scope.task?.externalId ?? null, wait);
   const held = await holdResources(scope.run, resources, currentSignal(), told);
   try {
     return await fn();
@@ -40,19 +43,28 @@ export interface HeldResources {
   release(): void;
 }
 
+/** The answer to an acquire that got no lease. */
+export type ResourceWait = Extract<AcquireResponse, { waiting: string }>;
+
+/** Logs a wait; a wait for more than the total is a warning. */
+export function logWait(run: ActiveRun, taskId: string | null, { waiting, text, unreachable }: ResourceWait): void {
+  const why = text === undefined ? "" : `: ${text}`;
+  writeLog(run, taskId, unreachable === true ? WARNING : DEBUG, "millrace.run", `waiting for ${waiting}${why}`);
+}
+
 /**
- * Waits in line for resources. If there is a wait, `waits` is called once with the name of the blocking resource.
+ * Waits in line for resources. If there is a wait, `waits` is called once.
  * @throws the signal's reason when the signal aborts; MillraceError when the server refuses
  */
 export async function holdResources(
   run: ActiveRun,
   resources: Record<string, number>,
   signal: AbortSignal,
-  waits: (name: string) => void,
+  waits: (wait: ResourceWait) => void,
 ): Promise<HeldResources> {
   const { services } = run;
   let answer = await services.acquire(resources, 0, signal);
-  if ("waiting" in answer) waits(answer.waiting);
+  if ("waiting" in answer) waits(answer);
   while ("waiting" in answer) answer = await services.acquire(resources, WAIT_MS, signal);
   const { lease } = answer;
   // The release is not awaited: a lease that could not be returned ends with the run at the latest.
@@ -71,8 +83,4 @@ export function checkResources(resources: Record<string, number>): void {
       throw new RangeError(`the amount of resource "${name}" is a number above 0, not ${String(amount)}`);
     }
   }
-}
-
-function taskIdOf(scope: Scope): string | null {
-  return scope.task?.externalId ?? null;
 }

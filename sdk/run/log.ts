@@ -1,5 +1,6 @@
 import { formatWithOptions } from "node:util";
 import { currentScope } from "../execution/active-run.ts";
+import { describeFailure } from "../execution/failure.ts";
 import { writeLog } from "../execution/run-log.ts";
 import { fieldsText, type LogFields, noMask } from "./log-fields.ts";
 
@@ -55,9 +56,21 @@ function logWith(fields: LogFields): Log {
   };
 }
 
-/** The text of console-like arguments. */
+/** The text of console-like arguments. A value whose own code fails while it is written out does not fail the run. */
 export function formatValues(values: unknown[]): string {
-  return formatWithOptions(FORMAT, ...values);
+  try {
+    return formatWithOptions(FORMAT, ...values);
+  } catch {
+    return values.map(formatValue).join(" ");
+  }
+}
+
+function formatValue(value: unknown): string {
+  try {
+    return formatWithOptions(FORMAT, value);
+  } catch (error) {
+    return `[cannot be shown: ${describeFailure(error).message}]`;
+  }
 }
 
 function write(level: keyof typeof LEVEL, values: unknown[], fields: LogFields): void {

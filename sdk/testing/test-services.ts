@@ -41,6 +41,7 @@ export class TestServices implements RunServices {
     const behind = this.#waiting.some((earlier) => Object.keys(earlier.resources).some((name) => name in resources));
     const blocking = this.#blocking(resources);
     if (blocking === null && !behind) return { lease: this.#take(resources) };
+    this.#checkTotals(resources);
     if (waitMs === 0) return { waiting: blocking ?? Object.keys(resources).sort()[0] ?? "" };
     // Waits for the release however long that takes: a test should not depend on real time.
     const lease = await this.#granted(resources, signal);
@@ -86,7 +87,19 @@ export class TestServices implements RunServices {
 
   #blocking(resources: Record<string, number>): string | null {
     const names = Object.keys(resources).sort();
-    return names.find((name) => (resources[name] ?? 0) > (this.#totals[name] ?? 1) - this.#used(name)) ?? null;
+    return names.find((name) => (resources[name] ?? 0) > this.#totalOf(name) - this.#used(name)) ?? null;
+  }
+
+  /** @throws RangeError for an amount above the total, which a test would wait for without end */
+  #checkTotals(resources: Record<string, number>): void {
+    for (const [name, amount] of Object.entries(resources)) {
+      const total = this.#totalOf(name);
+      if (amount > total) throw new RangeError(`${amount} of ${name} are never free: the total is ${total} in this test`);
+    }
+  }
+
+  #totalOf(name: string): number {
+    return this.#totals[name] ?? 1;
   }
 
   #used(name: string): number {

@@ -5,6 +5,8 @@
  * resources have a total of one.
  */
 
+import { WaitingLines } from "./lease-lines.ts";
+
 /** Parts of one in which amounts are added, so that 0.1 + 0.2 equals 0.3 when sums are compared. */
 const PRECISION = 1e9;
 
@@ -35,6 +37,8 @@ export interface Lease {
 }
 
 export class Ledger {
+  /** Acquires of user code that wait. */
+  readonly lines = new WaitingLines(({ resources }) => this.unreachable(resources) === null);
   readonly #totals = new Map<string, number>();
   readonly #implied = new Map<string, number>();
   readonly #leases = new Map<number, Lease>();
@@ -76,6 +80,24 @@ export class Ledger {
       if (!suffices(this.freeOf(resource), needs[resource] ?? 0)) return resource;
     }
     return null;
+  }
+
+  /**
+   * The first resource (by name) of which more is needed than there is in total, or null. No release can serve such a need,
+   * only a larger total.
+   */
+  unreachable(needs: Record<string, number>): string | null {
+    for (const resource of Object.keys(needs).sort()) {
+      if (!suffices(this.totalOf(resource), needs[resource] ?? 0)) return resource;
+    }
+    return null;
+  }
+
+  /** How much of a resource a run holds. */
+  heldBy(runId: number, resource: string): number {
+    let held = 0;
+    for (const lease of this.#byRun.of(runId)) held += lease.resources[resource] ?? 0;
+    return Math.round(held * PRECISION) / PRECISION;
   }
 
   /** Records a lease. The caller has checked `blocking`. */

@@ -189,10 +189,16 @@ export class WorkQueue {
     return peekLive(queue.exclusive);
   }
 
-  /** The first waiting run for each resource that blocks runs of a key. */
-  *firstBlocked(queue: KeyQueue): Generator<Run> {
+  /** The first waiting run that `mayStart` accepts, for each resource that blocks runs of a key. */
+  *firstBlocked(queue: KeyQueue, mayStart: (run: Run) => boolean): Generator<Run> {
     for (const waiting of queue.blocked.values()) {
-      const first = peekLive(waiting);
+      const passedOver: Entry[] = [];
+      let first = peekLive(waiting);
+      while (first !== undefined && !mayStart(first)) {
+        passedOver.push(waiting.pop() as Entry);
+        first = peekLive(waiting);
+      }
+      for (const entry of passedOver) waiting.push(entry);
       if (first !== undefined) yield first;
     }
   }

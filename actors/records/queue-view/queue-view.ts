@@ -7,7 +7,7 @@ import type { LiveState } from "../../core/state/live-state.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { type Line, lineOf, positionOf, positionsOf, surveyQueue } from "./queue-lines.ts";
-import { holdersOf, type Reason, reasonOf, secondsSince } from "./waiting-reason.ts";
+import { holdersOf, leaseReasonOf, type Reason, reasonOf, secondsSince } from "./waiting-reason.ts";
 
 /** Maximum of listed runs; people look at the front of the queue. */
 const LISTED_MAX = 500;
@@ -26,7 +26,7 @@ export function describeQueue(turn: Turn): Queue {
       name,
       total,
       used,
-      waiting: lacking.get(name) ?? 0,
+      waiting: (lacking.get(name) ?? 0) + state.ledger.lines.countOf(name),
       holders: holdersOf(turn, name),
     })),
     engines: [...state.engines.values()].map((engine) => ({
@@ -44,7 +44,7 @@ export function explainRun(turn: Turn, command: Command): void {
   const { state } = turn;
   const run = state.lookAtRun(command.target);
   if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", command.target));
-  const reason = reasonOf(state, run);
+  const reason = reasonOf(state, run) ?? leaseReasonOf(state, run);
   const explanation: RunExplanation = {
     run_id: run.id,
     state: run.state,

@@ -7,6 +7,7 @@ import { needsOf, type Run } from "../../core/state/run.ts";
 import { engineKeyOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { isSpawnable, lacksSlot, patternOf } from "../../dispatcher/engines/engine-pool.ts";
+import { lackOf } from "../../dispatcher/hand-out/lack.ts";
 import { isRunningFull } from "../../dispatcher/hand-out/running-cap.ts";
 
 export type Reason = QueuedRun["reason"];
@@ -27,8 +28,10 @@ export function reasonOf(state: LiveState, run: Run): Reason | null {
     case "held":
       return { code: "held", object: run.waiting?.object ?? null, text: holdOf(state, run), since };
     case "blocked":
-    case "behind":
-      return { code: "resource", object: run.waiting?.object ?? null, text: lackOf(state, run), since };
+    case "behind": {
+      const { resource, text } = lackOf(state, run, needsOf(run), run.waiting?.object ?? undefined);
+      return { code: "resource", object: resource, text, since };
+    }
     default:
       return reasonWithoutEngine(state, run, since);
   }
@@ -91,9 +94,12 @@ function whyNoEngineStarts(state: LiveState, module: string, { cause }: FailedSt
   return `engines for the module ${module} end before they ask for work: ${cause ?? "why is not known"}${hint}`;
 }
 
-function lackOf(state: LiveState, run: Run): string {
-  const name = run.waiting?.object ?? "";
-  return `it needs ${needsOf(run)[name] ?? 0} of ${name}; ${state.ledger.usedOf(name)} of ${state.ledger.totalOf(name)} are held`;
+/** Why the code of a run waits for a lease, or null if it does not. */
+export function leaseReasonOf(state: LiveState, run: Run): Reason | null {
+  const waiting = state.ledger.lines.ofRun(run.id);
+  if (waiting === undefined) return null;
+  const { resource, text } = lackOf(state, run, waiting.resources);
+  return { code: "resource", object: resource, text: `its code waits for a lease: ${text}`, since: waiting.sinceUs };
 }
 
 export function holdersOf(turn: Turn, resource: string): ResourceHolder[] {

@@ -12,6 +12,7 @@ import { order } from "../../../examples/guides/order.ts";
 import { nightly, video } from "../../../examples/guides/resources.ts";
 import { mirror } from "../../../examples/guides/retry.ts";
 import { report } from "../../../examples/guides/schedule.ts";
+import { primes } from "../../../examples/guides/shared-engines.ts";
 import { fragile, greeting } from "../../../examples/tour/greeting.ts";
 
 t.test("tour: one flow greets, the other fails", async (t) => {
@@ -56,6 +57,11 @@ t.test("approval: the run waits, and goes on with the answer", async (t) => {
   t.match((await runFlow(release)).state, { type: "Paused", message: "Release build 42?" });
   t.equal((await runFlow(release, {}, { answers: [{ approve: true, note: "looks good" }] })).result, "build 42 is out");
   t.equal((await runFlow(release, {}, { answers: [{ approve: false }] })).result, "build 42 stays here");
+});
+
+t.test("shared engines: the flow that is alone in its engine computes", async (t) => {
+  t.equal((await runFlow(primes, { below: 30 })).result, 10);
+  t.match(definitionOf(primes)?.wire, { exclusive: true });
 });
 
 t.test("resources: held by a task, by a part of a flow, and by a whole flow", async (t) => {

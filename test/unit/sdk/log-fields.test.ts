@@ -95,3 +95,12 @@ t.test("outside a run a line with fields is one text of the console", (t) => {
   );
   t.end();
 });
+
+t.test("a value whose own code fails while it is written out is named, beside the others", async (t) => {
+  const hostile = {
+    [Symbol.for("nodejs.util.inspect.custom")]: () => {
+      throw new RangeError("no view");
+    },
+  };
+  t.equal(await messageOf({}, "row", hostile, 3), "row [cannot be shown: RangeError: no view] 3");
+});

@@ -195,3 +195,19 @@ t.test("batches call the task with lists", async (t) => {
   for (const batchSize of [0, -1, 1.5, Number.NaN])
     t.throws(() => sum.map([1], { batchSize }), { message: /batchSize is a whole number from 1 up/ });
 });
+
+t.test("any iterable is a list; what is none is an error, before any call", async (t) => {
+  const double = task("double", (n: number) => n * 2);
+  t.same(await double.map(new Set([1, 2])), [2, 4]);
+  t.same(await double.map([1, 2, 3].values()), [2, 4, 6]);
+  t.same(await double.map(Promise.resolve(new Set([5]))), [10]);
+  for (const [items, given] of [
+    ["12", "string"],
+    [null, "null"],
+    [{}, "object"],
+    [undefined, "undefined"],
+  ] as const) {
+    const message = `map of task "double" takes an array or another iterable of items, not ${given}`;
+    t.throws(() => double.map(items as never), { name: "TypeError", message });
+  }
+});

@@ -60,6 +60,12 @@ t.test("a task waits for its resources as AwaitingResource", async (t) => {
   t.throws(() => task("bad", { resources: { db: -1 } }, () => 1), RangeError);
 });
 
+t.test("in a test, an amount above the total is an error: nothing would end the wait", async (t) => {
+  const recording = await runFlow(flow("greedy", () => lease({ gpu: 2 }, () => 1)));
+  const message = "RangeError: 2 of gpu are never free: the total is 1 in this test";
+  t.match(recording.states.at(-1), { type: "Failed", message });
+});
+
 t.test("a task that is cancelled while it waits in line leaves the line", async (t) => {
   const hold = task("hold", { resources: { db: 1 } }, async () => {
     await new Promise((resolve) => setImmediate(resolve));

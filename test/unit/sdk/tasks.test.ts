@@ -162,6 +162,26 @@ t.test("results are cached by key until they expire", async (t) => {
   t.equal(calls, 4);
 });
 
+t.test("a cached result is the same value again; one that cannot be stored is not cached, with a warning", async (t) => {
+  const options = { home: t.testdir() };
+  const given = { at: new Date(0), rows: new Map([["a", 1n]]), none: undefined };
+  const rich = task("rich", { cache: { key: "rich" } }, async () => given);
+  const again = flow("again", async () => t.same([await rich(), await rich()], [given, given]));
+  t.match((await runFlow(again, {}, options)).taskRun("rich-1").state, { name: "Cached" });
+  const nothing = task("nothing", { cache: { key: "nothing" } }, async () => undefined);
+  const absent = flow("absent", async () => t.same([await nothing(), await nothing()], [undefined, undefined]));
+  t.match((await runFlow(absent, {}, options)).taskRun("nothing-1").state, { name: "Cached" });
+  const opened = task("opened", { cache: { key: "opened" } }, async () => ({ close: () => "closed" }));
+  const closing = flow("closing", async () => [(await opened()).close(), (await opened()).close()]);
+  const recording = await runFlow(closing, {}, options);
+  t.same(recording.result, ["closed", "closed"]);
+  const message = "the result could not be cached: NotStorableError: the result.close is a function, which cannot be stored";
+  t.match(recording.logs, [
+    { level: 30, message },
+    { level: 30, message },
+  ]);
+});
+
 t.test("a task whose output exists is skipped; its result is the target", async (t) => {
   const directory = t.testdir();
   const target = (day: string) => file(`${directory}/${day}.txt`);

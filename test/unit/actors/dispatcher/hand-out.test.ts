@@ -290,6 +290,36 @@ t.test("a larger total wakes what waits for it", async (t) => {
   t.equal(runIdOf(patched, parked.command), id);
 });
 
+t.test("a run that needs more than the total reserves nothing, and says what it lacks", async (t) => {
+  const kit = new DispatchKit();
+  const holder = startRun(kit, "e1", { flow: "holder", options: { resources: { lic: 1 } } });
+  const impossible = createId(kit, { flow: "impossible", options: { resources: { lic: 2 } } });
+  const possible = createId(kit, { flow: "possible", options: { resources: { lic: 1 } } });
+  for (let second = 0; second < 70; second += 1) kit.pass(SECOND_US);
+  t.equal(kit.state.reservations.get("lic")?.id, possible, "the run behind it reserves");
+  const parked = poll(kit, "e2", { wait_ms: 30_000 });
+  t.equal(runIdOf(move(kit, holder, "Completed"), parked.command), possible);
+  t.match(kit.send("ExplainRun", { target: impossible }).reply?.body["reason"], {
+    code: "resource",
+    object: "lic",
+    text: "it needs 2 of lic, but the total is 1",
+  });
+});
+
+t.test("a lowered total ends a reservation that it puts out of reach", async (t) => {
+  const kit = new DispatchKit({ settings: { resourceTotals: new Map([["lic", 2]]) } });
+  const holder = startRun(kit, "e1", { flow: "holder", options: { resources: { lic: 1 } } });
+  const large = createId(kit, { flow: "large", options: { resources: { lic: 2 } } });
+  for (let second = 0; second < 70; second += 1) kit.pass(SECOND_US);
+  t.equal(kit.state.reservations.get("lic")?.id, large);
+  const small = createId(kit, { flow: "small", options: { resources: { lic: 1 } } });
+  const text = `it needs 1 of lic; 1 of 2 are held, and what becomes free is reserved for run ${large}, which waits longer`;
+  const parked = poll(kit, "e2", { wait_ms: 30_000 });
+  t.match(kit.send("ExplainRun", { target: small }).reply?.body["reason"], { code: "resource", object: "lic", text });
+  kit.send("PatchSettings", { body: { resources: { lic: 1 } } });
+  t.equal(runIdOf(move(kit, holder, "Completed"), parked.command), small);
+});
+
 t.test("max_concurrent holds runs of the flow apart", async (t) => {
   const kit = new DispatchKit();
   const first = startRun(kit, "e1", { options: { max_concurrent: 1 } });

@@ -195,3 +195,37 @@ t.test("sums of fractions are exact enough to fill a total", async (t) => {
   for (const amount of [0.1, 0.1, 0.1]) t.match(acquire(kit, run, { db: amount }, 0).reply?.body, { lease: /\d/ });
   t.match(acquire(kit, run, { db: 0.001 }, 0).reply?.body, { waiting: "db" });
 });
+
+t.test("an amount above the total holds up nobody else, and gets its turn when the total is raised", async (t) => {
+  const { kit, run } = setup([["gpu", 1]]);
+  const other = createId(kit);
+  const tooMuch = acquire(kit, run, { gpu: 2 });
+  t.equal(tooMuch.reply, null);
+  const taken = acquire(kit, other, { gpu: 1 }, 0);
+  t.match(taken.reply?.body, { lease: Number });
+  const later = acquire(kit, other, { gpu: 1 });
+  const freed = release(kit, other, taken.reply?.body["lease"]);
+  t.match(answerTo(freed, later), { lease: Number });
+  t.equal(answerTo(freed, tooMuch), null);
+  release(kit, other, (answerTo(freed, later) as { lease: number }).lease);
+  const raised = kit.send("PatchSettings", { body: { resources: { gpu: 2 } } });
+  t.match(answerTo(raised, tooMuch), { lease: Number });
+});
+
+t.test("an acquire that asks is told why it waits; the run's explanation says so too", async (t) => {
+  const { kit, run } = setup([["gpu", 1]]);
+  const explained = (resources: Record<string, number>) =>
+    kit.send("AcquireLease", { body: { run_id: run, resources, wait_ms: 0, explain: true } }).reply?.body;
+  const text = "it needs 2 of gpu, but the total is 1";
+  t.same(explained({ gpu: 2 }), { waiting: "gpu", text, unreachable: true });
+  t.match(acquire(kit, run, { gpu: 0.5 }).reply?.body, { lease: Number });
+  const nested = "it needs 1 of gpu; 0.5 of 1 are held, 0.5 by the run itself";
+  t.same(explained({ gpu: 1 }), { waiting: "gpu", text: nested, unreachable: false });
+  const other = startRun(kit, "e1", { flow: "other", module: "other.py" });
+  acquire(kit, other, { gpu: 1 });
+  const explanation = kit.send("ExplainRun", { target: other }).reply?.body;
+  t.match(explanation, {
+    reason: { code: "resource", object: "gpu", text: "its code waits for a lease: it needs 1 of gpu; 0.5 of 1 are held" },
+    holders: [{ run_id: run, amount: 0.5, kind: "explicit" }],
+  });
+});
