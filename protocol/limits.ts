@@ -50,6 +50,11 @@ export const NUMBER_LENGTH_MAX = 1_000;
 
 /** Names of anything: flows, runs, tasks, tags, rules, engines, keys, states. They are compared, indexed and shown in one line. */
 export const NAME_LENGTH_MAX = 1_000;
+/**
+ * Name of a state. User code decides its length: longer ones are truncated, with a note in the text. Counts of runs go by it, and
+ * 600 characters of UTF-8 fit into a row of an index of PostgreSQL (2,704 bytes).
+ */
+export const STATE_NAME_LENGTH_MAX = 600;
 /** Names in one list or map: tags, flows of a rule, resources of a run. Each event or hand-out may check each of them. */
 export const NAMES_COUNT_MAX = 1_000;
 /** Paths and addresses: the longest path that Linux accepts. */

@@ -10,6 +10,7 @@ import {
   PARENTS_COUNT_MAX,
   PAYLOAD_BYTES_MAX,
   REPORT_ITEMS_MAX,
+  STATE_NAME_LENGTH_MAX,
 } from "../limits.ts";
 import {
   AnyJson,
@@ -119,7 +120,7 @@ const seq = Int64;
 
 const ReportedState = Type.Object({
   type: StateTypeSchema,
-  name: optional(NameText),
+  name: optional(about(`Cut beyond ${STATE_NAME_LENGTH_MAX} characters`, NameText)),
   message: optional(about(`Cut beyond ${MESSAGE_LENGTH_MAX} characters`, Type.String())),
   details: Type.Optional(about(`Replaced by their size beyond ${DETAILS_BYTES_MAX} bytes`, FreeMap)),
   timestamp: ReportedTime,

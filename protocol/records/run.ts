@@ -11,6 +11,7 @@ import {
   RUNS_PAGE,
   SEARCH_LENGTH_MAX,
   SEARCHED_PARAMETERS_BYTES_MAX,
+  STATE_NAME_LENGTH_MAX,
   WAIT_MS_MAX,
 } from "../limits.ts";
 import { RUN_FIELDS_TO_COME } from "../routes/fields-to-come.ts";
@@ -179,7 +180,12 @@ export type ResumeBody = Static<typeof ResumeBody>;
 export const TransitionBody = Type.Object(
   {
     type: StateTypeSchema,
-    name: optional(about("A sub-state or a text of your own; the type when left out", NameText)),
+    name: optional(
+      about(
+        `A sub-state or a text of your own, cut beyond ${STATE_NAME_LENGTH_MAX} characters; the type when left out`,
+        NameText,
+      ),
+    ),
     message: optional(about(`Cut beyond ${MESSAGE_LENGTH_MAX} characters`, Type.String())),
     details: Type.Optional(about(`Replaced by their size beyond ${DETAILS_BYTES_MAX} bytes`, FreeMap)),
     force: Type.Optional(about("Move the run whatever its state", Type.Boolean())),

@@ -153,7 +153,7 @@ export function findFanIn(
   downstreamId: number,
   value: string,
 ): { flow_id: number; run_id: number; completed: boolean }[] {
-  const sql = "SELECT flow_id, run_id, completed FROM fan_in WHERE downstream_id = ? AND value = ?";
+  const sql = "SELECT flow_id, run_id, completed FROM fan_in WHERE downstream_id = ? AND (value) = (?)";
   const rows = statements.raw<[number, number, number]>(sql).all(downstreamId, value);
   return rows.map(([flow_id, run_id, completed]) => ({ flow_id, run_id, completed: completed === 1 }));
 }

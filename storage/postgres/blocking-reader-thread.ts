@@ -1,4 +1,6 @@
 /** The thread that reads for callers of `BlockingReader`: one connection for each link, made at the first request. */
+
+import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type MessagePort, parentPort } from "node:worker_threads";
 import { StorageError } from "../sqlite/storage-error.ts";
@@ -17,6 +19,9 @@ import { type ReadPortion, ReadSession } from "./read-session.ts";
 
 /** Between two attempts to reach the database. */
 const AGAIN_MS = 100;
+/** After so many failed attempts of a read, standard error says why the read waits. */
+const TOLD_AFTER = 20;
+const STDERR = 2;
 
 /** Code of a statement that took longer than the time limit. */
 const CANCELLED = "57014";
@@ -53,7 +58,7 @@ class ServedLink {
     const until = performance.now() + this.#limits.patienceMs;
     const repeats = canRepeat(request) && !this.#inTransaction;
     if (request.kind === "exec") this.#inTransaction = request.text === "BEGIN";
-    for (;;) {
+    for (let failed = 1; ; failed += 1) {
       if (repeats) await this.#dropLost();
       this.#session ??= this.#open();
       const session = this.#session;
@@ -62,6 +67,7 @@ class ServedLink {
       } catch (error) {
         if (isLost(error)) this.#drop(session);
         if (!isLost(error) || !repeats || performance.now() >= until) return { number, error: readErrorOf(error) };
+        if (failed === TOLD_AFTER) tell(toPostgresError(error).message);
         await sleep(AGAIN_MS);
       }
     }
@@ -118,6 +124,11 @@ const READER_SETTINGS = [
  * long before its list.
  */
 const BY_INDEX = ["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map((plan) => `enable_${plan} = off`);
+
+/** The thread that waits for the read cannot pass on what this thread would write to its own standard error. */
+function tell(problem: string): void {
+  writeSync(STDERR, `millrace: a read waits for the store: ${problem}\n`);
+}
 
 async function read(session: ReadSession, request: AskedRead): Promise<ReadPortion> {
   switch (request.kind) {

@@ -1,6 +1,7 @@
 /// <reference path="./pg.d.ts" />
 /** A connection to PostgreSQL. The package pg is loaded when the first connection is made. */
 import type { Client, ProtocolConnection, Settings, Submittable } from "pg";
+import { StorageError } from "../sqlite/storage-error.ts";
 import { type Place, toConnectError, toLossError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
 import type { Table } from "./table.ts";
@@ -14,6 +15,9 @@ const INT8 = 20;
 const CONNECT_WAIT_MS = 10_000;
 /** A silent connection is checked after this time, so that the end of a host is noticed. */
 const KEEP_ALIVE_MS = 10_000;
+
+/** The forms of texts that our SQL and our decoders expect; a role or a database may have others. */
+const FORMS = "SET standard_conforming_strings = on; SET bytea_output = hex; SET extra_float_digits = 1";
 
 export class Connection {
   readonly #client: Client;
@@ -35,14 +39,13 @@ export class Connection {
    * @throws StorageError that says why there is no connection
    */
   static async open(settings: Settings, name?: string): Promise<Connection> {
-    const { Client } = (await import("pg")).default;
-    const alive = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS };
-    const client = new Client({ application_name: name, connectionTimeoutMillis: CONNECT_WAIT_MS, ...alive, ...settings });
-    client.setTypeParser(INT8, Number);
-    const connection = new Connection(client);
+    const connection = new Connection(await makeClient(settings, name));
     try {
-      await client.connect();
+      await connection.#client.connect();
+      await connection.#client.query({ text: FORMS, rowMode: "array" });
     } catch (cause) {
+      // A server that waits for an answer to its greeting keeps the process alive.
+      connection.drop();
       throw toConnectError(cause, connection.place);
     }
     return connection;
@@ -97,6 +100,19 @@ export class Connection {
     } catch (cause) {
       throw this.#isOpen ? cause : toLossError(cause);
     }
+  }
+}
+
+/** @throws StorageError for settings that cannot be used, such as a certificate that cannot be read */
+async function makeClient(settings: Settings, name: string | undefined): Promise<Client> {
+  const { Client } = (await import("pg")).default;
+  const alive = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS };
+  try {
+    const client = new Client({ application_name: name, connectionTimeoutMillis: CONNECT_WAIT_MS, ...alive, ...settings });
+    client.setTypeParser(INT8, Number);
+    return client;
+  } catch (cause) {
+    throw new StorageError("denied", `the URL of the store cannot be used: ${(cause as Error).message}`, cause);
   }
 }
 

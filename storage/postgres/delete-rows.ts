@@ -19,7 +19,7 @@ const KEEP_EVENTS = `UPDATE events t SET resource = u.resource, related = u.rela
     u (id, resource, related, payload, kind, subject) WHERE t.id = u.id`;
 
 const DELETE_TAGS = `DELETE FROM run_tags t USING unnest($1::int8[], $2::text[]) u (run_id, tag), names n
-  WHERE n.name = u.tag AND t.tag = n.id AND t.run_id = u.run_id`;
+  WHERE index_key(n.name) = index_key(u.tag) AND t.tag = n.id AND t.run_id = u.run_id`;
 
 /** Of these lineages, those that have no run left and that no other one sees. */
 const UNSEEN = `SELECT u.id FROM unnest($1::int8[]) u (id)

@@ -1,6 +1,6 @@
 /**
  * The SQL of our queries for PostgreSQL. The texts are written for SQLite, and differ from PostgreSQL's in a few known places:
- * each rule here is one of them. Functions of SQLite that a text can keep stand in the schema (migrations/0001-initial.ts).
+ * each rule here is one of them. Functions of SQLite that a text can keep stand in the schema (migrations/0002-functions.ts).
  */
 
 /** Indexes of SQLite that have the runs which have not ended. */
@@ -33,6 +33,9 @@ const RULES: readonly Rule[] = [
   [/\bjson_group_array\(([\w.]+)\)/g, "coalesce(json_agg($1)::text, '[]')"],
   // The writer fills columns with what SQLite reads from the JSON.
   [/\bjson_extract\((?:(\w+)\.)?resource, '\$\.(kind|id)'\)/g, (_all, table, key) => `${qualified(table)}resource_${key}`],
+  // Texts without a bound are indexed by keys (migrations/0003-bounded-keys.ts); the texts of queries have these in parentheses.
+  [/(?<!\w)\(([\w.]+)\) = \(\?\)/g, "($1 IS NOT NULL AND index_key($1) = index_key(?))"],
+  [/(?<!\w)\(r\.name\)/g, "index_key(r.name)"],
   [/(\w+\.parameters) -> \?/g, "json_value($1, ?)"],
   [/\bmax\((coalesce\([^()]*\)), (coalesce\([^()]*\))\)/g, "greatest($1, $2)"],
   [/\bifnull\(/g, "coalesce("],

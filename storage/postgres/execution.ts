@@ -90,9 +90,14 @@ function decoderOf(type: number): Decode {
   if (NUMBERS.has(type)) return Number;
   // SQLite has 0 and 1.
   if (type === BOOLEAN) return (text) => (text === "t" ? 1 : 0);
-  // An array of its own: another thread gets it.
-  if (type === BYTES) return (text) => new Uint8Array(Buffer.from(text.slice(2), "hex"));
+  if (type === BYTES) return bytesOf;
   return (text) => text;
+}
+
+/** An array of its own: another thread gets it. */
+function bytesOf(text: string): Uint8Array {
+  if (!text.startsWith("\\x")) throw new Error("PostgreSQL sends bytes in another form than bytea_output = hex");
+  return new Uint8Array(Buffer.from(text.slice(2), "hex"));
 }
 
 function beginMessages({ name, text, values, portal, rowsMax, before }: ExecutionPlan): Buffer {

@@ -36,11 +36,15 @@ function insert(table: string, columns: readonly PartColumn[], conflict = ""): P
   return { columns, text: (rows) => `INSERT INTO ${table} AS t (${list(columns)}) ${rows}${conflict}` };
 }
 
+/** Columns of keys whose texts have no bound: their tables have an index of a key instead (migrations/0003-bounded-keys.ts). */
+const UNBOUNDED: ReadonlySet<string> = new Set(["engines.id", "fan_in.value", "settings.name"]);
+
 /** Inserts rows, or replaces the other columns of the rows that have this key. */
 export function put(operation: OperationName, table: string, key: readonly string[]): Part {
   const columns = columnsOf(operation);
+  const indexed = key.map((column) => (UNBOUNDED.has(`${table}.${column}`) ? `index_key(${column})` : column));
   const rest = columns.filter(({ name }) => !key.includes(name)).map(({ name }) => `${name} = excluded.${name}`);
-  return insert(table, columns, ` ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${rest.join(", ")}`);
+  return insert(table, columns, ` ON CONFLICT (${indexed.join(", ")}) DO UPDATE SET ${rest.join(", ")}`);
 }
 
 /** Inserts the rows that do not exist. */
@@ -51,7 +55,11 @@ export function putFirst(operation: OperationName, table: string): Part {
 /** Deletes the rows with these keys. */
 export function remove(operation: OperationName, table: string): Part {
   const columns = columnsOf(operation);
-  const same = columns.map(({ name }) => `t.${name} = u.${name}`).join(" AND ");
+  const same = columns
+    .map(({ name }) =>
+      UNBOUNDED.has(`${table}.${name}`) ? `index_key(t.${name}) = index_key(u.${name})` : `t.${name} = u.${name}`,
+    )
+    .join(" AND ");
   return { columns, text: (rows) => `DELETE FROM ${table} t USING (${rows}) u WHERE ${same}` };
 }
 
@@ -178,7 +186,7 @@ export const WRITER_PARTS = {
   endedCounts: insert(
     "ended_counts",
     columns("hour int8", "flow_id int8", "task_name text", "state_type int2", "duration_class int8", "count int8"),
-    ` ON CONFLICT (hour, flow_id, task_name, state_type, duration_class) ${ADDED}`,
+    ` ON CONFLICT (hour, flow_id, index_key(task_name), state_type, duration_class) ${ADDED}`,
   ),
   endedQuarters: insert(
     "ended_quarters",

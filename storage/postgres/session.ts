@@ -15,6 +15,10 @@ const LOCK_WAIT_MS = 2_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 /** The oldest PostgreSQL that has what the store needs, as the server numbers itself. */
 export const SERVER_VERSION_MIN = 140_000;
+/** Connections of an idle server with its first list, of one under load, and with some for other programs (the guide's table). */
+const CONNECTIONS_MIN = 4;
+const CONNECTIONS = 10;
+const CONNECTIONS_ADVISED = 15;
 /** PostgreSQL cuts longer names. */
 const NAME_LENGTH_MAX = 63;
 
@@ -50,7 +54,7 @@ export async function openSession(url: string, former: Backend | null): Promise<
   const name = `millrace ${hostname()}:${process.pid}`.slice(0, NAME_LENGTH_MAX);
   const connection = await Connection.open({ connectionString: url }, name);
   try {
-    await checkVersion(connection);
+    await checkServer(connection);
     await connection.run(SETTINGS);
     if (former !== null) await endFormer(connection, former);
     const holder = (await takeLock(connection)) ? null : await holderOf(connection);
@@ -61,12 +65,31 @@ export async function openSession(url: string, former: Backend | null): Promise<
   }
 }
 
-async function checkVersion(connection: Connection): Promise<void> {
-  const [[version, text] = [0, ""]] = await connection.rows<[number, string]>(
-    "SELECT current_setting('server_version_num')::int, current_setting('server_version')",
+async function checkServer(connection: Connection): Promise<void> {
+  const [[version, text, encoding] = [0, "", ""]] = await connection.rows<[number, string, string]>(
+    "SELECT current_setting('server_version_num')::int, current_setting('server_version'), current_setting('server_encoding')",
   );
-  if (version >= SERVER_VERSION_MIN) return;
-  throw new StorageError("library", tooOld(text));
+  if (version < SERVER_VERSION_MIN) throw new StorageError("library", tooOld(text));
+  const { database } = connection.place;
+  if (encoding !== "UTF8")
+    throw new StorageError("library", `the database ${database} has the encoding ${encoding}: create one WITH ENCODING 'UTF8'`);
+}
+
+/** @throws StorageError when the role or the database allows fewer connections than a server needs */
+export async function checkConnectionLimits(connection: Connection): Promise<void> {
+  const [[role, database] = [null, null]] = await connection.rows<[number | null, number | null]>(
+    `SELECT nullif(rolconnlimit, -1)::int8, nullif(datconnlimit, -1)::int8 FROM pg_roles, pg_database
+      WHERE rolname = current_user AND NOT rolsuper AND datname = current_database()`,
+  );
+  const { place } = connection;
+  for (const [limit, whose, change] of [
+    [role, `the role ${place.user}`, `ALTER ROLE ${place.user}`],
+    [database, `the database ${place.database}`, `ALTER DATABASE ${place.database}`],
+  ] as const) {
+    if (limit === null || limit >= CONNECTIONS_MIN) continue;
+    const lack = `${whose} allows ${limit} connections, and a server needs ${CONNECTIONS_MIN} at least and ${CONNECTIONS} at most`;
+    throw new StorageError("library", `${lack}: ${change} CONNECTION LIMIT ${CONNECTIONS_ADVISED}`);
+  }
 }
 
 export function tooOld(version: string): string {

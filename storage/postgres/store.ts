@@ -14,7 +14,7 @@ import { BatchFolder } from "./fold-batch.ts";
 import { loadMarks } from "./marks.ts";
 import { MEMBER, type Opening, readStanding, type Standing, takeOver } from "./member-row.ts";
 import { migratePostgres } from "./migrate.ts";
-import { openSession, type Session } from "./session.ts";
+import { checkConnectionLimits, openSession, type Session } from "./session.ts";
 
 export interface PostgresOptions extends Opening {
   /** The wall clock, for the time of a commit in the marks of runs. */
@@ -55,6 +55,7 @@ function keep(found: Standing, former: Owner | null, cause: unknown): Standing {
 }
 
 async function prepare(connection: Connection, { salt = randomInt(2 ** 32 - 1) }: PostgresOptions): Promise<void> {
+  await checkConnectionLimits(connection);
   await migratePostgres(connection);
   const put = "INSERT INTO settings (name, value) VALUES ('event_salt', $1) ON CONFLICT DO NOTHING";
   const [known] = await connection.rows("SELECT 1 FROM settings WHERE name = 'event_salt'");

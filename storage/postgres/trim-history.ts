@@ -26,7 +26,8 @@ const UNINDEX = (
     [STRETCH_KIND.event_flow, "SELECT flow_id FROM events WHERE flow_id IS NOT NULL AND id BETWEEN $2 AND $3"],
     [
       STRETCH_KIND.event_resource,
-      `SELECT id FROM names WHERE name IN (SELECT ${RESOURCE_KIND} FROM events WHERE id BETWEEN $2 AND $3)`,
+      `SELECT n.id FROM (SELECT DISTINCT ${RESOURCE_KIND} AS kind FROM events WHERE id BETWEEN $2 AND $3) e
+        JOIN names n ON index_key(n.name) = index_key(e.kind)`,
     ],
   ] as const
 ).map(([kind, values]) => `DELETE FROM stretches WHERE kind = ${kind} AND stretch = $1 AND value IN (${values})`);

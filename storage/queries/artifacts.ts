@@ -89,8 +89,8 @@ function findRows(statements: Statements, query: ArtifactsQuery): Iterable<ListR
   const flows = flowIds(statements, query);
   if (flows?.length === 0) return [];
   const where = new Conditions();
-  if (query.kind !== undefined) where.add("a.kind = ?", query.kind);
-  if (query.key !== undefined) where.add("a.key = ?", query.key);
+  if (query.kind !== undefined) where.add("(a.kind) = (?)", query.kind);
+  if (query.key !== undefined) where.add("(a.key) = (?)", query.key);
   if (query.run_id !== undefined) where.add("a.run_id = ?", query.run_id);
   if (query.after !== undefined) where.add("a.id < ?", query.after);
   if (flows !== null) where.add("r.flow_id IN (SELECT value FROM json_each(?))", JSON.stringify(flows));

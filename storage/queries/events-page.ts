@@ -114,12 +114,12 @@ function nameCodes(statements: Statements, name: string): number[] {
   const prefix = name.slice(0, -1);
   const rows = name.endsWith("*")
     ? statements.raw<[number]>("SELECT id FROM names WHERE substr(name, 1, length(?)) = ?").all(prefix, prefix)
-    : statements.raw<[number]>("SELECT id FROM names WHERE name = ?").all(name);
+    : statements.raw<[number]>("SELECT id FROM names WHERE (name) = (?)").all(name);
   return rows.map(([id]) => id);
 }
 
 function addResourceKind(statements: Statements, { conditions, stretches }: EventSelection, kind: string): boolean {
-  const row = statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(kind);
+  const row = statements.raw<[number]>("SELECT id FROM names WHERE (name) = (?)").get(kind);
   if (row === undefined) return false;
   stretches.push({ kind: STRETCH_KIND.event_resource, values: [row[0]] });
   const stored = "json_extract(e.resource, '$.kind') = ?";
@@ -133,7 +133,7 @@ function addResourceKind(statements: Statements, { conditions, stretches }: Even
 /** Runs and task runs are filtered by external id, which events do not store, so look up their rows. */
 function addResourceId(statements: Statements, selection: EventSelection, id: string): void {
   const { conditions } = selection;
-  const stored = "(e.resource IS NOT NULL AND json_extract(e.resource, '$.id') = ?)";
+  const stored = "(e.resource IS NOT NULL AND (json_extract(e.resource, '$.id')) = (?))";
   const owner = isUuid(id) ? ownerOf(statements, uuidToBytes(id)) : null;
   if (owner === null) {
     conditions.add(stored, id);

@@ -104,7 +104,7 @@ function addSearch(statements: Statements, conditions: Conditions, search: strin
 function tagCodes(statements: Statements, tags: readonly string[]): number[] | null {
   const codes: number[] = [];
   for (const tag of new Set(tags)) {
-    const row = statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(tag);
+    const row = statements.raw<[number]>("SELECT id FROM names WHERE (name) = (?)").get(tag);
     if (row === undefined) return null;
     codes.push(row[0]);
   }
@@ -126,7 +126,7 @@ function sourcesOf(
   if (filters.schedule_id !== undefined)
     return [source("runs r INDEXED BY runs_schedule", "r.schedule_id = ?", filters.schedule_id)];
   if (filters.exact_name !== undefined)
-    return [{ from: "runs r INDEXED BY runs_name", where: new Conditions().add("r.name = ?", filters.exact_name) }];
+    return [{ from: "runs r INDEXED BY runs_name", where: new Conditions().add("(r.name) = (?)", filters.exact_name) }];
   if (tags[0] !== undefined)
     return [{ ...source("run_tags g CROSS JOIN runs r ON r.id = g.run_id", "g.tag = ?", tags[0]), id: "g.run_id" }];
   const types = typesOf(filters);

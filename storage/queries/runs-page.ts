@@ -85,7 +85,7 @@ const SORTS: Record<RunSort, readonly Phase[]> = {
   start_asc: [startPhase(false)],
   duration_desc: [durationPhase(true), noDurationPhase(true)],
   duration_asc: [noDurationPhase(false), durationPhase(false)],
-  name_asc: [{ key: "r.name", only: "TRUE", descending: false, sources: [from("runs r INDEXED BY runs_name")] }],
+  name_asc: [{ key: "(r.name)", only: "TRUE", descending: false, sources: [from("runs r INDEXED BY runs_name")] }],
   scheduled_asc: [
     {
       key: "r.scheduled_time",

@@ -95,7 +95,7 @@ function stretchFilters(statements: Statements, query: TaskRunsQuery, flows: rea
   if (flows !== null) wanted.push({ kind: STRETCH_KIND.task_flow, values: flows });
   if (code !== null) wanted.push({ kind: STRETCH_KIND.task_state, values: [code] });
   if (query.state_name !== undefined && stateCodeOf(query.state_name) === null) {
-    const row = statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(query.state_name);
+    const row = statements.raw<[number]>("SELECT id FROM names WHERE (name) = (?)").get(query.state_name);
     if (row === undefined) return null;
     wanted.push({ kind: STRETCH_KIND.task_state_name, values: [row[0]] });
   }

@@ -14,7 +14,7 @@ export type StorageFault =
   | "newer"
   /** The database belongs to another program. */
   | "foreign"
-  /** The SQLite library or the PostgreSQL server is older than the required version. */
+  /** The SQLite library or the PostgreSQL server is older than required, or set up in a way that a store cannot use. */
   | "library"
   /** The database server can't be reached or takes no connections now. */
   | "unreachable"

@@ -210,7 +210,7 @@ class PostgresImport extends PostgresTables implements ImportedTables {
     const [row] = await this.#connection.rows<[string]>("SELECT value FROM settings WHERE name = 'event_gaps'");
     const gaps = [...(JSON.parse(row?.[0] ?? "[]") as number[][]), [imported + 1, given]];
     await this.#connection.rows(
-      "INSERT INTO settings (name, value) VALUES ('event_gaps', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+      "INSERT INTO settings (name, value) VALUES ('event_gaps', $1) ON CONFLICT (index_key(name)) DO UPDATE SET value = excluded.value",
       [JSON.stringify(gaps)],
     );
   }

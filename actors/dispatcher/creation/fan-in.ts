@@ -5,6 +5,7 @@
  * The state per value is a few rows: the newest run of each upstream, and the downstream's run. The rows are written when
  * runs are created and complete, so no history is searched. Values are compared as text; null never matches.
  */
+import { NAME_LENGTH_MAX } from "#protocol/limits";
 import { canonicalJson, parseJson } from "#protocol/values/json";
 import type { Flow } from "../../core/state/flow.ts";
 import type { KeyedRun } from "../../core/state/live-state.ts";
@@ -52,7 +53,8 @@ export function forgetKeyedRun(turn: Turn, run: Run): void {
 
 /** The name of the downstream run for a value. */
 export function nameOfKeyedRun(flow: Flow, value: string): string {
-  return `${flow.name}-${flow.options.after?.key}-${value}`.replace(/[: /]/g, "-");
+  const name = `${flow.name}-${flow.options.after?.key}-${value}`.replace(/[: /]/g, "-");
+  return name.slice(0, NAME_LENGTH_MAX).toWellFormed();
 }
 
 /** The keyed flows that a run counts for (downstream flows, and its own flow if keyed), with the text of the key's value. */

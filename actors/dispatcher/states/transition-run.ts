@@ -15,7 +15,7 @@ import { isStorableTime, timeOfMove } from "../reports/reported-time.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
 import { forceRun, moveRun } from "./move-run.ts";
 import type { Mover } from "./moves.ts";
-import { decideTransition } from "./transition.ts";
+import { decideTransition, stateNameOf } from "./transition.ts";
 
 export function transitionRun(turn: Turn, command: Command): void {
   const body = parseBody(turn, command, TransitionBody);
@@ -86,7 +86,7 @@ function isRepetition(
   leased: boolean,
   timestamp: number,
 ): boolean {
-  const same = run.state.type === body.type && run.state.name === (body.name ? body.name : body.type);
+  const same = run.state.type === body.type && run.state.name === stateNameOf(body);
   if (!same) return false;
   // A replaced timestamp is not stored, so it cannot be compared.
   return leased ? run.state.timestamp === timestamp || !isStorableTime(timestamp) : run.repeatable;

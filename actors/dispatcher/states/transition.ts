@@ -3,7 +3,7 @@
  * except for the age of the current state.
  */
 import type { TransitionReason } from "#protocol/errors";
-import { DUPLICATE_WINDOW_US, MESSAGE_LENGTH_MAX } from "#protocol/limits";
+import { DUPLICATE_WINDOW_US, MESSAGE_LENGTH_MAX, STATE_NAME_LENGTH_MAX } from "#protocol/limits";
 import { isTerminal, type State, type StateType, typeOfName } from "#protocol/records/state";
 import { boundedDetails, cutText } from "../reports/sent-text.ts";
 
@@ -72,7 +72,7 @@ export function decideTransition(
   nowUs: number,
   force: boolean,
 ): TransitionDecision {
-  const name = proposed.name ? proposed.name : proposed.type;
+  const name = stateNameOf(proposed);
   const type = typeOfName(name, proposed.type);
   const details = boundedDetails(proposed.details ?? {});
   const message = proposed.message == null ? null : cutText(proposed.message, MESSAGE_LENGTH_MAX);
@@ -80,6 +80,11 @@ export function decideTransition(
   if (force) return { accepted: true, state: { ...state, details: { ...details, forced: true } } };
   const cell = cellOf(current, state, nowUs);
   return cell === "ok" ? { accepted: true, state } : { accepted: false, reason: cell };
+}
+
+/** The name under which a proposed state is stored. */
+export function stateNameOf({ type, name }: { type: string; name?: string | null | undefined }): string {
+  return name ? cutText(name, STATE_NAME_LENGTH_MAX) : type;
 }
 
 function cellOf(current: State | null, state: State, nowUs: number): Cell {
