@@ -151,17 +151,20 @@ export class DurableBook {
     return lineage;
   }
 
-  /** A lineage in memory or in the store. */
+  /** A lineage in memory or in the store, to go on with: it stays in memory until it ends. */
   get(id: number): Lineage {
-    const known = this.#lineages.get(id);
-    if (known !== undefined) return known;
-    const ended = this.#ended.find(id);
-    if (ended !== null) {
-      this.#lineages.set(id, ended);
-      return ended;
-    }
+    const found = this.look(id);
+    if (found === null) return this.load(id, this.#rowOf(id));
+    this.#lineages.set(id, found);
+    return found;
+  }
+
+  /** A lineage in memory, or of a parked run; null if the lineage is in the store alone, as after its end. */
+  look(id: number): Lineage | null {
+    const known = this.#lineages.get(id) ?? this.#ended.find(id);
+    if (known !== null) return known;
     this.#away.recallLineages([id]);
-    return this.#lineages.get(id) ?? this.load(id, this.#rowOf(id));
+    return this.#lineages.get(id) ?? null;
   }
 
   /** Whether the lineage is in memory. */
@@ -345,8 +348,9 @@ export class DurableBook {
     return known === null ? originOf(this.#rowOf(id)) : known.origin;
   }
 
-  newestRunOf(lineage: Lineage): number | null {
-    return lineage.run?.id ?? this.#reader.newestRunOf(lineage.id);
+  /** Id of the newest run of a lineage. */
+  newestRunOf(id: number): number | null {
+    return this.look(id)?.run?.id ?? this.#reader.newestRunOf(id);
   }
 
   /** Drops settled waits and ended lineages that are committed. */

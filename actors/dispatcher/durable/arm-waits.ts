@@ -151,7 +151,7 @@ function waitRecord(state: LiveState, wait: StoredWait, secrets: Secrets): Wait 
   const { id, identity, place, kind, name, created_at, due, settled_at } = wait;
   const { event = null, where = null } = JSON.parse(wait.spec ?? "{}") as { event?: string; where?: Record<string, unknown> };
   const child = wait.child_lineage_id;
-  const child_run_id = child === null ? null : state.durable.newestRunOf(state.durable.get(child));
+  const child_run_id = child === null ? null : state.durable.newestRunOf(child);
   const outcome = wait.outcome === null ? null : (JSON.parse(wait.outcome) as WaitOutcome);
   const url = kind === "callback" ? `/api/callbacks/${tokenOf(wait, secrets)}` : null;
   return { id, identity, place, kind, name, created_at, due, event, where, child_run_id, url, settled_at, outcome };

@@ -65,7 +65,7 @@ function cancelChild(turn: Turn, wait: StoredWait): void {
   const child = durable.get(wait.child_lineage_id);
   const state = child.run === null ? null : cancelState(child.run, turn.nowUs, "its caller has ended");
   if (child.run !== null && state !== null) return enterState(turn, child.run, state, null, "server", false);
-  const newest = durable.newestRunOf(child);
+  const newest = durable.newestRunOf(child.id);
   if (child.run !== null || newest === null || room.rerunDueUs(newest) === undefined) return;
   turn.rows.put("delete_rerun", { run_id: newest });
   room.giveUpRerun(newest);

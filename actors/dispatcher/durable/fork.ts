@@ -4,21 +4,19 @@ import type { ForkOrigin, Lineage } from "../../core/state/durable.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { TaskRun } from "../../core/state/task-run.ts";
 import type { Turn } from "../../core/turn.ts";
-import { lineageOf } from "./lineages.ts";
 
 /** What a retry goes on with: null for nothing, when the run begins from its start. */
 export function originOfRetry(turn: Turn, ended: Run, asked: string | null): ForkOrigin | null | Refusal {
-  const lineage = lineageOf(turn.state, ended);
-  const goesOn = lineage !== null && ended.flow.options.durable;
-  const from = asked ?? (goesOn && ended.state.type !== "Completed" ? "failure" : "start");
+  const id = ended.flow.options.durable ? (ended.durable?.lineageId ?? null) : null;
+  const from = asked ?? (id !== null && ended.state.type !== "Completed" ? "failure" : "start");
   if (from === "start") return null;
-  if (!goesOn) return refuse("no_results", ended.id);
+  if (id === null) return refuse("no_results", ended.id);
   // The lineage may go on, in a crash rerun: what that one does later is not of the new lineage.
-  if (from === "failure") return { id: lineage.id, beforeTask: turn.state.nextIds.task_run, beforeTime: turn.nowUs + 1 };
+  if (from === "failure") return { id, beforeTask: turn.state.nextIds.task_run, beforeTime: turn.nowUs + 1 };
   const task = [...turn.state.taskRunsOf(ended).values()].find(({ dynamic_key }) => dynamic_key === from);
   if (task === undefined) return refuse("no_task", ended.id, from);
-  const { id, created_at } = workerOf(turn, task);
-  return { id: lineage.id, beforeTask: id, beforeTime: created_at };
+  const worker = workerOf(turn, task);
+  return { id, beforeTask: worker.id, beforeTime: worker.created_at };
 }
 
 /** The task run that did the work: of a task run that found its result, the one that stored it. */

@@ -15,9 +15,9 @@ export function lineageOf(state: LiveState, run: Run): Lineage | null {
 export function successorOf({ durable, room }: LiveState, run: Run): number | null {
   const id = run.durable?.lineageId ?? null;
   if (id === null) return null;
-  const lineage = durable.get(id);
-  if (lineage.run !== null) return lineage.run === run ? null : lineage.run.id;
-  const newest = durable.newestRunOf(lineage);
+  const current = durable.look(id)?.run ?? null;
+  if (current !== null) return current === run ? null : current.id;
+  const newest = durable.newestRunOf(id);
   return newest === null || newest === run.id || room.rerunDueUs(newest) === undefined ? null : newest;
 }
 

@@ -169,3 +169,15 @@ t.test("a retry that ended and was moved back before it was committed still sees
   t.match(taken.item["durable"], { lineage_id: retry, steps: 1 });
   t.match(kit.state.durable.get(retry).origin, { id: held.id });
 });
+
+t.test("looking at a lineage that has ended keeps nothing in memory; going on with it does", async (t) => {
+  const { kit } = storedKit();
+  const held = startDurable(kit);
+  move(kit, held.id, "Failed");
+  kit.pass(1_000_000);
+  t.equal(kit.state.durable.has(held.id), false);
+  t.equal(move(kit, held.id, "Running").reply?.status, 409);
+  t.equal(kit.state.durable.has(held.id), false, "a refused move");
+  t.equal(move(kit, held.id, "Scheduled", { force: true }).reply?.status, 200);
+  t.equal(kit.state.durable.has(held.id), true, "a revived run");
+});
