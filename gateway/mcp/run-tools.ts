@@ -126,7 +126,7 @@ async function waitsFor(ask: AskApi, id: number): Promise<string | null> {
     const { reason } = (await ask("explainRun", { id })) as RunExplanation;
     return reason?.text ?? null;
   } catch (cause) {
-    if (cause instanceof ToolFailure && cause.status !== 404) return null;
+    if (cause instanceof ToolFailure && cause.status !== 404) return `what the run waits for is not known: ${cause.message}`;
     throw cause;
   }
 }
