@@ -120,7 +120,9 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
     const { command, runId, resources } = wanted;
     const run = this.state.findRun(runId);
     if (command.body.explain === true && run !== undefined) {
-      const { resource, text, unreachable } = lackOf(this.state, run, resources);
+      const { resource, text, unreachable } = lackOf(this.state, run, resources, {
+        isBehind: this.state.ledger.lines.isBehind(wanted),
+      });
       return turn.answers.json(command, 200, { waiting: resource, text, unreachable });
     }
     const names = Object.keys(resources).sort();

@@ -1,7 +1,7 @@
 /**
  * Waiting acquires, in one line per resource. An acquire may be served when it is first in all of its lines, so freed
- * capacity concerns only the first of a few lines, however many acquires wait. Acquires of more than the total keep
- * their place but are passed over.
+ * capacity concerns only the first of a few lines, however many acquires wait. An acquire of more than a total stands in no line
+ * until that total is raised, and then at its place by arrival.
  */
 import type { Command } from "#protocol/wire/command";
 
@@ -13,6 +13,7 @@ export interface Waiting {
 }
 
 export class WaitingLines {
+  /** In order of arrival. */
   readonly #waiting = new Map<number, Waiting>();
   /** By resource, in order of arrival; empty lines are removed. */
   readonly #lines = new Map<string, Set<Waiting>>();
@@ -29,11 +30,23 @@ export class WaitingLines {
 
   add(waiting: Waiting): void {
     this.#waiting.set(waiting.command.id, waiting);
+    this.#enter(waiting);
+  }
+
+  #enter(waiting: Waiting): void {
+    if (!this.#isReachable(waiting)) return;
     for (const name of Object.keys(waiting.resources)) {
       const line = this.#lines.get(name);
       if (line === undefined) this.#lines.set(name, new Set([waiting]));
       else line.add(waiting);
     }
+  }
+
+  /** The total of a resource has changed: other acquires may stand in the lines. */
+  totalChanged(name: string): void {
+    if (![...this.#waiting.values()].some(({ resources }) => Object.hasOwn(resources, name))) return;
+    this.#lines.clear();
+    for (const waiting of this.#waiting.values()) this.#enter(waiting);
   }
 
   remove(waiting: Waiting): void {
@@ -50,15 +63,16 @@ export class WaitingLines {
     this.#lines.clear();
   }
 
-  /** The first acquire of a line that can be served. */
   firstOf(name: string): Waiting | undefined {
-    for (const waiting of this.#lines.get(name) ?? []) if (this.#isReachable(waiting)) return waiting;
-    return undefined;
+    return this.#lines.get(name)?.values().next().value;
   }
 
-  /** Number of acquires that wait for a resource. */
-  countOf(name: string): number {
-    return this.#lines.get(name)?.size ?? 0;
+  /** Number of acquires that wait, by resource. */
+  counts(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { resources } of this.#waiting.values())
+      for (const name of Object.keys(resources)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    return counts;
   }
 
   /** The acquire of a run that has waited longest, if the run waits. */
@@ -67,7 +81,7 @@ export class WaitingLines {
     return undefined;
   }
 
-  /** Whether an earlier acquire that can be served waits for one of the same resources. */
+  /** Whether an earlier acquire stands in one of the same lines. */
   isBehind(waiting: Waiting): boolean {
     return Object.keys(waiting.resources).some((name) => {
       const first = this.firstOf(name);

@@ -53,11 +53,13 @@ export class Ledger {
 
   setTotal(resource: string, total: number): void {
     this.#totals.set(resource, total);
+    this.lines.totalChanged(resource);
   }
 
   /** Sets the total of a derived resource (a flow's max_concurrent), which is listed after its first use. */
   setImplied(resource: string, total: number): void {
     this.#implied.set(resource, total);
+    this.lines.totalChanged(resource);
   }
 
   totalOf(resource: string): number {

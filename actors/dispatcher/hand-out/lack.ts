@@ -12,11 +12,19 @@ export interface Lack {
 
 type Needs = Record<string, number>;
 
-/** @param blocking the resource that is named if each resource is free by now */
-export function lackOf(state: LiveState, run: Run, needs: Needs, blocking = Object.keys(needs).sort()[0] ?? ""): Lack {
+interface Circumstances {
+  /** The resource that is named if each resource is free by now. Default: the first by name. */
+  blocking?: string;
+  /** Whether earlier leases are waited for. */
+  isBehind?: boolean;
+}
+
+export function lackOf(state: LiveState, run: Run, needs: Needs, { blocking, isBehind = false }: Circumstances = {}): Lack {
   const unreachable = state.ledger.unreachable(needs);
-  const resource = unreachable ?? blockingOf(state, run, needs) ?? blocking;
-  const why = unreachable === null ? heldText(state, run, resource) : `, but the total is ${state.ledger.totalOf(resource)}`;
+  const resource = unreachable ?? blockingOf(state, run, needs) ?? blocking ?? Object.keys(needs).sort()[0] ?? "";
+  const before = isBehind ? ", and other leases are waited for before it" : "";
+  const why =
+    unreachable === null ? heldText(state, run, resource) + before : `, but the total is ${state.ledger.totalOf(resource)}`;
   return { resource, text: `it needs ${needs[resource] ?? 0} of ${resource}${why}`, unreachable: unreachable !== null };
 }
 

@@ -18,6 +18,7 @@ export function describeQueue(turn: Turn): Queue {
   const places = positionsOf(front);
   const reasons = new Map<string, Reason | null>();
   const lacking = countLacking(lines);
+  const leases = state.ledger.lines.counts();
   return {
     waiting,
     reasons: reasonsOf(state, lines),
@@ -26,7 +27,7 @@ export function describeQueue(turn: Turn): Queue {
       name,
       total,
       used,
-      waiting: (lacking.get(name) ?? 0) + state.ledger.lines.countOf(name),
+      waiting: (lacking.get(name) ?? 0) + (leases.get(name) ?? 0),
       holders: holdersOf(turn, name),
     })),
     engines: [...state.engines.values()].map((engine) => ({

@@ -29,7 +29,7 @@ export function reasonOf(state: LiveState, run: Run): Reason | null {
       return { code: "held", object: run.waiting?.object ?? null, text: holdOf(state, run), since };
     case "blocked":
     case "behind": {
-      const { resource, text } = lackOf(state, run, needsOf(run), run.waiting?.object ?? undefined);
+      const { resource, text } = lackOf(state, run, needsOf(run), { blocking: run.waiting?.object ?? "" });
       return { code: "resource", object: resource, text, since };
     }
     default:
@@ -98,7 +98,7 @@ function whyNoEngineStarts(state: LiveState, module: string, { cause }: FailedSt
 export function leaseReasonOf(state: LiveState, run: Run): Reason | null {
   const waiting = state.ledger.lines.ofRun(run.id);
   if (waiting === undefined) return null;
-  const { resource, text } = lackOf(state, run, waiting.resources);
+  const { resource, text } = lackOf(state, run, waiting.resources, { isBehind: state.ledger.lines.isBehind(waiting) });
   return { code: "resource", object: resource, text: `its code waits for a lease: ${text}`, since: waiting.sinceUs };
 }
 

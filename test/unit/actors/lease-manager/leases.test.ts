@@ -229,3 +229,17 @@ t.test("an acquire that asks is told why it waits; the run's explanation says so
     holders: [{ run_id: run, amount: 0.5, kind: "explicit" }],
   });
 });
+
+t.test("a total of nothing holds thousands of acquires at no cost for each, and they are served in order later", async (t) => {
+  const { kit, run } = setup([["db", 0]]);
+  const waiting = Array.from({ length: 2_000 }, () => acquire(kit, run, { db: 1 }));
+  const asked = countCalls(kit);
+  for (const { command } of waiting.slice(2)) kit.notice("Expired", command, LEASE_MANAGER);
+  t.ok(asked() < 3 * waiting.length, `the ledger was asked ${asked()} times`);
+  const raised = kit.send("PatchSettings", { body: { resources: { db: 1 } } });
+  t.match(waiting[0] && answerTo(raised, waiting[0]), { lease: Number });
+  t.equal(waiting[1] && answerTo(raised, waiting[1]), null);
+  const behind = kit.send("AcquireLease", { body: { run_id: run, resources: { db: 1 }, wait_ms: 0, explain: true } });
+  const text = "it needs 1 of db; 1 of 1 are held, 1 by the run itself, and other leases are waited for before it";
+  t.same(behind.reply?.body, { waiting: "db", text, unreachable: false });
+});
