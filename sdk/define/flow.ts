@@ -134,6 +134,7 @@ function declareFlow(
   const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
   if (typeof name !== "string" || name === "") throw new TypeError("a flow needs a name: flow(name, options?, fn)");
   if (typeof fn !== "function") throw new TypeError(`flow "${name}" needs a function: flow(name, options?, fn)`);
+  if (isGenerator(fn)) throw new TypeError(`flow "${name}" has a generator, whose code nothing would execute: leave out the *`);
   noteFlow(name);
   noteFlowOptions(name, options);
   const file = declaringFile();
@@ -218,3 +219,7 @@ function warnOfIgnored({ run, task }: Scope, definition: FlowDefinition): void {
 }
 
 const warned = new WeakSet<FlowDefinition>();
+
+function isGenerator(fn: object): boolean {
+  return /GeneratorFunction\]$/.test(Object.prototype.toString.call(fn));
+}

@@ -10,6 +10,7 @@ import type { Question } from "../run/questions.ts";
 import { type ActiveRun, abortRun, callInScope } from "./active-run.ts";
 import { logFailedAttempt } from "./attempt-log.ts";
 import { Cancelled, describeFailure, type FailureRecord, isPaused } from "./failure.ts";
+import { jsonLossOf } from "./json-loss.ts";
 import { writeLog } from "./run-log.ts";
 import { shared } from "./shared-state.ts";
 import { trackBody } from "./task-execution.ts";
@@ -153,7 +154,12 @@ function resultDetails(run: ActiveRun, value: unknown): Record<string, unknown> 
     return {};
   }
   const bytes = Buffer.byteLength(text);
-  if (bytes <= RESULT_BYTES_MAX) return { result: JSON.parse(text) as unknown };
+  if (bytes <= RESULT_BYTES_MAX) {
+    const loss = jsonLossOf(value);
+    if (loss !== null)
+      writeLog(run, null, 30, "millrace.run", `the result is kept as JSON, which has no form for a part: ${loss}`);
+    return { result: JSON.parse(text) as unknown };
+  }
   const size = `${bytes} bytes as JSON, more than the ${RESULT_BYTES_MAX} that are stored`;
   const advice = "Write it to a file or publish an artifact, and return where it is";
   writeLog(run, null, 30, "millrace.run", `the result is not kept: it has ${size}. ${advice}`);

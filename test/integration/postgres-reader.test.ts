@@ -176,7 +176,8 @@ t.test("blocking reads of PostgreSQL", { skip }, async (t) => {
 
   await t.test("a helper thread that has ended is an error", async (t) => {
     const other = startReaderThread();
-    const reads = new BlockingReader(other.connect(settings, { limitMs: 50, patienceMs: 0 }));
+    // The first read also waits for the start of the thread.
+    const reads = new BlockingReader(other.connect(settings, { limitMs: 2_000, patienceMs: 0 }));
     usable(t, reads);
     await other.stop();
     t.match(failure(() => reads.all("SELECT 1")).message, /does not answer/);

@@ -276,3 +276,34 @@ t.test("a traceback keeps its form and shows every cause, however deep", async (
     for (const part of parts) t.match(traceback, part);
   }
 });
+
+t.test("a part of a result that JSON has no form for is told; other results are kept without a word", async (t) => {
+  class Row {
+    id = 1;
+  }
+  const lost: readonly [unknown, string][] = [
+    [{ rows: new Map([["a", 1]]) }, "result.rows is an instance of Map"],
+    [[1, new Set([2])], "result[1] is an instance of Set"],
+    [{ mean: Number.NaN }, "result.mean is NaN"],
+    [{ close: () => 1 }, "result.close is a function"],
+    [[{ status: "rejected", reason: new Error("no") }], "result[0].reason is an instance of Error"],
+    [{ cause: Object.assign(new TypeError("no"), { code: 1 }) }, "result.cause is an instance of TypeError"],
+  ];
+  for (const [value, loss] of lost) {
+    const { messages, state } = await runFlow(flow("lossy", () => value));
+    t.same(messages, [`the result is kept as JSON, which has no form for a part: ${loss}`]);
+    t.equal(state.type, "Completed");
+  }
+  const whole = { at: new Date(0), row: new Row(), none: null, list: [], empty: {}, bytes: Buffer.from("a"), left: undefined };
+  t.same((await runFlow(flow("whole", () => whole))).messages, []);
+  let deep: unknown = 1;
+  for (let depth = 0; depth < 3_000; depth++) deep = [deep];
+  const { messages, state } = await runFlow(flow("deep", () => deep));
+  t.same([messages, state.type], [[], "Completed"]);
+});
+
+t.test("a generator is no flow: its code would not be executed", async (t) => {
+  for (const fn of [function* () {}, async function* () {}]) {
+    t.throws(() => flow("rows", fn as never), /flow "rows" has a generator, whose code nothing would execute: leave out the \*/);
+  }
+});
