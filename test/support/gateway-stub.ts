@@ -87,7 +87,12 @@ export class StubServer {
   }
 
   async start(): Promise<this> {
-    this.port = (await this.gateway.start()).port;
+    try {
+      this.port = (await this.gateway.start()).port;
+    } catch (cause) {
+      this.#discard();
+      throw cause;
+    }
     if (this.#core) this.gateway.receive({ kind: "Reloaded", epoch: 1 });
     return this;
   }
@@ -111,6 +116,10 @@ export class StubServer {
 
   async stop(): Promise<void> {
     await this.gateway.stop();
+    this.#discard();
+  }
+
+  #discard(): void {
     this.#store.database.close();
     rmSync(this.home, { recursive: true, force: true });
   }

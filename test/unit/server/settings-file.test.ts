@@ -1,6 +1,5 @@
 /** Settings are written back without changing the rest of the file. */
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { editSettings, writeSettings } from "#server/config/settings-file";
@@ -40,7 +39,7 @@ t.test("a form that can't be edited in place is refused instead of broken", asyn
 });
 
 t.test("the file is made when there is none and keeps its mode when there is one", async (t) => {
-  const path = join(mkdtempSync(join(tmpdir(), "settings-")), "millrace.toml");
+  const path = join(t.testdir(), "millrace.toml");
   writeSettings(path, { resources: { gpu: 3 } });
   t.equal(readFileSync(path, "utf8"), "[resources]\ngpu = 3\n");
   writeFileSync(path, FILE, { mode: 0o600 });

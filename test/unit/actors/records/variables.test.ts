@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import type { McpTool } from "#protocol/mcp/mcp-tool";
@@ -11,7 +10,7 @@ import { DispatchKit } from "../../../support/dispatch-kit.ts";
 import { keyFile } from "../../../support/key-file.ts";
 
 t.test("a sealed text opens again, and not after any bit of it changed", async (t) => {
-  const path = join(mkdtempSync(join(tmpdir(), "millrace-secret-")), "secret.key");
+  const path = join(t.testdir(), "secret.key");
   const box = new SecretBox(keyFile(path));
   t.equal(box.present, false);
   const sealed = box.seal('"hunter2"');
@@ -30,7 +29,7 @@ t.test("a sealed text opens again, and not after any bit of it changed", async (
 });
 
 t.test("another key opens nothing, and an unreadable key file is not replaced", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "millrace-secret-"));
+  const folder = t.testdir();
   const sealed = new SecretBox(keyFile(join(folder, "a"))).seal("1");
   new SecretBox(keyFile(join(folder, "b"))).seal("1");
   t.equal(new SecretBox(keyFile(join(folder, "b"))).open(sealed), null);
@@ -41,7 +40,7 @@ t.test("another key opens nothing, and an unreadable key file is not replaced", 
 });
 
 t.test("the key comes from the environment, or from a file that it names, which is never made", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "millrace-secret-"));
+  const folder = t.testdir();
   const home = new SecretBox(secretKeySource(folder, {}));
   const sealed = home.seal("1");
   const text = readFileSync(join(folder, "secret.key"), "utf8");
