@@ -13,5 +13,5 @@ export function engineLine(module: string): string {
   const ending = /\.\w+$/.exec(module)?.[0] ?? "";
   const program = Object.hasOwn(PROGRAMS, ending) ? PROGRAMS[ending] : undefined;
   const pattern = program === undefined ? module : `*${ending}`;
-  return `${JSON.stringify(pattern)} = ${JSON.stringify(program ?? "./records/engine")}`;
+  return `${JSON.stringify(pattern)} = ${JSON.stringify(program ?? "./engine")}`;
 }

@@ -123,9 +123,10 @@ export async function flowsNamed(
   const [first, ...others] = flows.filter((flow) => flow.name === name);
   if (first !== undefined) return [first, ...others];
   const known = flows.map((flow) => flow.name).slice(0, KNOWN_SHOWN);
+  const more = flows.length > KNOWN_SHOWN ? ` and ${flows.length - KNOWN_SHOWN} more` : "";
   const where = project === undefined ? "It has" : `Project ${project} has`;
   const has =
-    known.length === 0 ? `${where} no flows yet; name a file: millrace run FILE:FLOW.` : `${where}: ${known.join(", ")}.`;
+    known.length === 0 ? `${where} no flows yet; name a file: millrace run FILE:FLOW.` : `${where}: ${known.join(", ")}${more}.`;
   throw new CommandError(`the server knows no flow "${name}"`, `${has}${await unusedFiles(client)}`);
 }
 

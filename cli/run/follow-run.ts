@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ArtifactRow } from "#protocol/records/artifact";
 import type { Log } from "#protocol/records/log";
 import { isProgress, progressOf, progressText } from "#protocol/records/run-progress";
-import { hasEnded, type LogFilter, type Millrace, ResultTooLargeError, type Run, type TaskRun } from "#sdk/client/index";
+import { hasEnded, type LogFilter, type Millrace, ResultLostError, type Run, type TaskRun } from "#sdk/client/index";
 import { wayOn } from "../runs/run-details.ts";
 import { counted, duration, stateText } from "../terminal/format.ts";
 import { renderLog } from "../terminal/log-lines.ts";
@@ -75,7 +75,7 @@ export class RunFollower {
     try {
       return (await this.#client.waitFor(this.#runId)).run;
     } catch (error) {
-      if (error instanceof ResultTooLargeError) return error.run;
+      if (error instanceof ResultLostError) return error.run;
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 /** The outcome of a run or a task run, from its state: the result, or the traceback with the causes of the error. */
 
 import { RESULT_BYTES_MAX } from "#protocol/limits";
-import { lostResultBytes, type State } from "#protocol/records/state";
+import { lostResultBytes, lostResultReason, type State } from "#protocol/records/state";
 import { printable, type Terminal } from "./terminal.ts";
 
 /** The result as JSON, or why it is missing; null without a result. */
@@ -11,6 +11,8 @@ export function resultText(state: State): string | null {
     const [size, limit] = [lost, RESULT_BYTES_MAX].map((bytes) => bytes.toLocaleString("en-US"));
     return `not kept: ${size} bytes, more than the ${limit} that are stored`;
   }
+  const reason = lostResultReason(state);
+  if (reason !== null) return `not kept: ${printable(reason)}`;
   const result = state.type === "Completed" ? state.details?.["result"] : undefined;
   return result === undefined || result === null ? null : printable(JSON.stringify(result));
 }

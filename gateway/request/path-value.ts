@@ -1,4 +1,4 @@
-/** The parameters of a path: a number, a name that may be percent-encoded, or a number and a name. */
+/** The parameters of a path: a number, a name, or a number and a name. Each may be percent-encoded. */
 import { type Refusal, refuse } from "#protocol/errors";
 import { parsePathId } from "#protocol/routes/query";
 import type { Route } from "#protocol/routes/route";
@@ -16,7 +16,9 @@ export function readPathValue(route: Route, values: readonly string[]): ReadPath
   const parameter = route.path_parameters[0];
   if (parameter === undefined) return { ok: true, id: 0, name: "" };
   if (parameter.type === "string") return readName(values[0] ?? "");
-  const parsed = parsePathId(parameter.name, values[0] ?? "");
+  const text = readName(values[0] ?? "");
+  if (!text.ok) return text;
+  const parsed = parsePathId(parameter.name, text.name);
   if (!parsed.ok) return parsed;
   if (route.path_parameters[1]?.type !== "string") return { ok: true, id: parsed.id, name: "" };
   const second = readName(values[1] ?? "");

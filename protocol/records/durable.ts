@@ -229,6 +229,7 @@ export const WaitOutcome = Type.Union([
     ),
     result: Type.Optional(about("Its return value, as in details.result of its state", AnyJson)),
     result_bytes: Type.Optional(about("Instead of a result that was too large to store", Int64)),
+    result_lost: Type.Optional(about("Instead of a result that is no JSON: why", Type.String())),
   }),
   Type.Object({ kind: Type.Literal("gone"), run_id: Int64, reason: about("The child was deleted", Type.String()) }),
   Type.Object({ kind: Type.Literal("timed_out") }),

@@ -57,6 +57,15 @@ export function lostResultBytes({
   return typeof bytes === "number" ? bytes : null;
 }
 
+/** Why a result was not stored that is no JSON; null for every other state. */
+export function lostResultReason({
+  type,
+  details,
+}: Pick<State, "type"> & { details?: State["details"] | undefined }): string | null {
+  const reason = type === "Completed" && details?.["result"] === undefined ? details?.["result_lost"] : null;
+  return typeof reason === "string" ? reason : null;
+}
+
 /** When the server runs a crashed run again, in microseconds; null for a run that is not run again. */
 export function rerunAt({ type, details }: Pick<State, "type"> & { details?: State["details"] | undefined }): number | null {
   const dueUs = type === "Crashed" ? details?.["rerun_at"] : null;

@@ -190,7 +190,7 @@ function fitsType(type: string, value: unknown, fraction: boolean): boolean {
 }
 
 const INTEGER_TEXT = /^[+-]?\d+$/;
-const NUMBER_TEXT = /^[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|inf|infinity|nan)$/i;
+const NUMBER_TEXT = /^\s*[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|inf|infinity|nan)\s*$/i;
 const BOOLEAN_TEXT = /^(?:true|false|1|0|yes|no)$/i;
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
@@ -202,7 +202,9 @@ const INTEGER_TEXT_LENGTH_MAX = 40;
 function isInteger(value: unknown): boolean {
   if (typeof value === "number") return Number.isSafeInteger(value);
   if (isExactInteger(value)) return within(value.rawJSON, UINT64_MAX);
-  return typeof value === "string" && INTEGER_TEXT.test(value) && within(value, INT64_MAX);
+  if (typeof value !== "string" || value.length > INTEGER_TEXT_LENGTH_MAX) return false;
+  const text = value.trim();
+  return INTEGER_TEXT.test(text) && within(text, INT64_MAX);
 }
 
 function within(text: string, max: bigint): boolean {

@@ -52,7 +52,8 @@ Interface version ${INTERFACE_VERSION}. The machine-readable form is \`GET /api/
   not JSON, 422 the content is invalid, 429 too many requests to callbacks that are not open, 503 try again (nothing was applied), 507 the disk is full.
 - Lists are pages: \`items\` and \`next_cursor\`, which is passed back as \`cursor\` (log lines and artifacts: \`after\`) and is null on the
   last page. A \`limit\` above the maximum is lowered.
-- On endpoints marked *repeatable*, a header \`Idempotency-Key\` returns the first answer again for 24 hours.
+- On endpoints marked *repeatable*, a header \`Idempotency-Key\` returns the first answer again for 24 hours;
+  under the key of another request, the answer is 409 and nothing is done.
 - Endpoints under \`/api/engine/\` are for engines ([guide](../guides/engines-in-other-languages.md)) and may change.
 `.trim();
 

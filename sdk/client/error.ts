@@ -2,7 +2,7 @@
  * Why a call failed: the server refused it, no server answered, the connection broke, the timeout passed, or a run's result was
  * not kept.
  */
-export type FailureReason = "refused" | "unreachable" | "cut" | "timeout" | "result-too-large";
+export type FailureReason = "refused" | "unreachable" | "cut" | "timeout" | "result-too-large" | "result-not-json";
 
 /** What is known about a failed request. */
 export interface Failure {

@@ -44,7 +44,7 @@ export type { AcquireOptions } from "./leases.ts";
 export { Listing, type ListOptions, type Page } from "./listing.ts";
 export type { LogSearchFilter } from "./logs.ts";
 export type * from "./records.ts";
-export { ResultTooLargeError } from "./result-too-large-error.ts";
+export { ResultLostError, ResultTooLargeError } from "./result-lost-error.ts";
 export type { CreateRule } from "./rules.ts";
 export type { CreateManyOptions, CreateRun, LogFilter, NewRun, RunCountsFilter, RunFilter, Transition } from "./runs.ts";
 export type { StreamData, StreamFilter, StreamMessage, StreamOptions } from "./stream.ts";
@@ -209,7 +209,7 @@ export class Millrace {
 
   /**
    * Resolves when the run has ended, in any state, with the return value of its flow.
-   * @throws ResultTooLargeError when the result is larger than what is stored
+   * @throws ResultLostError when the result is not stored; ResultTooLargeError where it is too large
    */
   waitFor<Result = unknown>(runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return this.runs.waitFor<Result>(runId, options);

@@ -258,7 +258,7 @@ export class Runs {
   /**
    * Resolves when the run has ended, with the return value of its flow: `waitFor<typeof daily>(id)` types the result by the
    * flow.
-   * @throws ResultTooLargeError when the result is larger than what is stored
+   * @throws ResultLostError when the result is not stored; ResultTooLargeError where it is too large
    */
   waitFor<Result = unknown>(id: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return waitForRun<Result>(this.#http, id, options);

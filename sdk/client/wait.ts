@@ -1,10 +1,10 @@
 /** Waits for the end of a run. */
 
-import { lostResultBytes } from "#protocol/records/state";
+import { lostResultBytes, lostResultReason } from "#protocol/records/state";
 import { MillraceError } from "./error.ts";
 import { type Http, pause } from "./http.ts";
 import type { Run } from "./records.ts";
-import { ResultTooLargeError } from "./result-too-large-error.ts";
+import { ResultLostError, ResultTooLargeError } from "./result-lost-error.ts";
 
 /** The return type of a flow, by the type of the flow (`typeof daily`) or of the result itself. */
 export type ResultOf<T> = T extends (...args: never[]) => Promise<infer Result> ? Result : T;
@@ -55,8 +55,8 @@ export function hasEnded(run: Run): boolean {
 
 /**
  * Resolves when the run has ended, in any state.
- * @throws ResultTooLargeError for a result larger than what is stored (64,000 bytes); MillraceError: 404 for a run that does
- * not exist or was deleted during the wait, and the failures of WaitOptions.
+ * @throws ResultTooLargeError for a result larger than what is stored (64,000 bytes); ResultLostError for a result that is no
+ * JSON; MillraceError: 404 for a run that does not exist or was deleted during the wait, and the failures of WaitOptions.
  */
 export async function waitForRun<Result>(http: Http, runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
   const first = await readRun(http, runId, options.signal);
@@ -76,6 +76,8 @@ export async function waitForRun<Result>(http: Http, runId: number, options: Wai
 function endedRun<Result>(run: Run): EndedRun<Result> {
   const lostBytes = lostResultBytes(run.state);
   if (lostBytes !== null) throw new ResultTooLargeError(run, lostBytes);
+  const lost = lostResultReason(run.state);
+  if (lost !== null) throw new ResultLostError(run, `the result of run ${run.id} is not kept: ${lost}`, "result-not-json");
   const details = run.state.type === "Completed" ? run.state.details : undefined;
   return { run, result: details?.["result"] as ResultOf<Result> | undefined };
 }

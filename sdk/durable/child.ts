@@ -142,9 +142,10 @@ function outcomeOf(durable: DurableRun, wait: Parameters<DurableRun["outcome"]>[
 function resultOf<Result>(flow: string, outcome: WaitOutcome): Result {
   if (outcome.kind === "gone") throw new ChildFailed(flow, outcome.run_id, "Deleted", outcome.reason);
   if (outcome.kind !== "child") throw new Error(`the wait for a run of ${flow} ended as ${outcome.kind}`);
-  const { run_id, state, result, result_bytes } = outcome;
+  const { run_id, state, result, result_bytes, result_lost } = outcome;
   if (state.type !== "Completed") throw new ChildFailed(flow, run_id, state.name, state.message ?? null);
   if (result_bytes !== undefined)
     throw new Error(`run ${run_id} of ${flow} has a result of ${result_bytes} bytes, more than is stored`);
+  if (result_lost !== undefined) throw new Error(`the result of run ${run_id} of ${flow} is not kept: ${result_lost}`);
   return result as Result;
 }

@@ -20,6 +20,8 @@ const LINGER_MS = 1_000;
 
 /** The same after the run was stopped: here the engine ends the thread after its grace, which is shorter. */
 const STOPPED_LINGER_MS = 60_000;
+/** Characters of the reason why a result is not kept. */
+const LOST_LENGTH_MAX = 200;
 
 /** How one attempt of a flow ended. */
 export type AttemptOutcome =
@@ -143,15 +145,15 @@ function failed(flow: FlowDefinition, run: ActiveRun, error: unknown): AttemptOu
 function resultDetails(run: ActiveRun, value: unknown): Record<string, unknown> {
   if (value === undefined) return {};
   let text: string | undefined;
+  let lost = typeof value === "object" ? "its toJSON returns none" : `it is a ${typeof value}`;
   try {
     text = JSON.stringify(value);
   } catch (error) {
-    writeLog(run, null, 30, "millrace.run", `the result is not JSON and is not kept: ${describeFailure(error).message}`);
+    lost = describeFailure(error).message;
   }
   if (text === undefined) {
-    if (typeof value === "function" || typeof value === "symbol")
-      writeLog(run, null, 30, "millrace.run", `the result is not JSON and is not kept: it is a ${typeof value}`);
-    return {};
+    writeLog(run, null, 30, "millrace.run", `the result is not JSON and is not kept: ${lost}`);
+    return { result_lost: `it is not JSON: ${lost}`.slice(0, LOST_LENGTH_MAX) };
   }
   const bytes = Buffer.byteLength(text);
   if (bytes <= RESULT_BYTES_MAX) {

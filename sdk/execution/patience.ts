@@ -1,5 +1,5 @@
 /** Repeats requests while the server is away. */
-import { MillraceError } from "../client/error.ts";
+import { type FailureReason, MillraceError } from "../client/error.ts";
 import { pause } from "../client/http.ts";
 
 /** As long as engines resend their reports (interface: Limits, engine idle give-up). */
@@ -7,6 +7,8 @@ const PATIENCE_MS = 600_000;
 const WAIT_FIRST_MS = 200;
 const WAIT_MAX_MS = 5_000;
 
+/** Failures without an answer. */
+const UNANSWERED: ReadonlySet<FailureReason> = new Set(["unreachable", "cut", "timeout"]);
 /** Answers that mean: nothing was applied, try later. */
 const LATER = new Set([429, 502, 503, 504, 507]);
 
@@ -29,5 +31,5 @@ export async function patiently<T>(ask: () => Promise<T>, signal?: AbortSignal):
 }
 
 function passes(error: unknown): boolean {
-  return error instanceof MillraceError && (error.status === 0 || LATER.has(error.status));
+  return error instanceof MillraceError && (UNANSWERED.has(error.reason) || LATER.has(error.status));
 }

@@ -86,8 +86,9 @@ function parsePlace(text: string): Place | null {
   const [head = "", ...rest] = text.split("\n");
   const [, path, line] = /^((?:file:|\/|[A-Za-z]:[\\/]).*):(\d+)$/.exec(head) ?? [];
   const marks = rest.map((each) => /^(\s*)(\^+)\s*$/.exec(each)).find((found) => found !== null);
-  if (path === undefined || marks == null) return null;
-  const [, before = "", marked = ""] = marks;
+  if (path === undefined) return null;
+  // Nothing is marked where the file ends too early.
+  const [, before = "", marked = "^"] = marks ?? [];
   const file = path.startsWith("file:") ? fileURLToPath(path) : path;
   return { file, line: Number(line), column: before.length + 1, length: marked.length };
 }
@@ -124,9 +125,10 @@ function adviceFor(cause: unknown, first: string, file: string | null): string |
 
 /** Advice on "type" in package.json, which decides the kind of a module; `npm init` writes "commonjs". */
 function typeAdvice(file: string): string {
-  const packageFile = nearestPackage(file);
+  const name = file.replace(/^.*[\\/]/, "");
+  const packageFile = /\.c[jt]s$/.test(name) ? null : nearestPackage(file);
   const add = packageFile === null ? "" : `set "type": "module" in ${packageFile}, or `;
-  return `${add}call the file ${file.replace(/^.*[\\/]/, "").replace(/\.([jt]s)$/, ".m$1")}`;
+  return `${add}call the file ${name.replace(/\.c?([jt]s)$/, ".m$1")}`;
 }
 
 /** The package.json of a file that could be either kind of module and whose package has no "type"; null for others. */

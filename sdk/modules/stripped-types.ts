@@ -16,8 +16,10 @@ const TYPESCRIPT = /^file:.*\.m?ts$/;
 const UNSTRIPPED = "module-typescript";
 /** Files kept in a home, of 5 KB each; beyond that the oldest are deleted. */
 const KEPT_MAX = 1_000;
-/** Every home of a server has this file. */
-const STORE_FILE = "db.sqlite";
+/** Every home of a server has this file, also where the store is in PostgreSQL. */
+const LOCK_FILE = "db.lock";
+/** No ending of modules: the home may be in the folder in which flow files are looked for. */
+const ENDING = ".stripped";
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
@@ -53,7 +55,7 @@ function keptPath(home: string, path: string, format: string | null | undefined)
   const key = createHash("sha256")
     .update(`${RUNTIME}\0${format ?? ""}\0${source}`)
     .digest("hex");
-  return join(folderIn(home), `${key}.js`);
+  return join(folderIn(home), `${key}${ENDING}`);
 }
 
 function read(path: string): string | null {
@@ -84,7 +86,7 @@ function keep(home: string, path: string, source: string): void {
   const folder = folderIn(home);
   try {
     // An engine on another host may have no home, and must not put files where a home may be made later.
-    if (!existsSync(join(home, STORE_FILE))) return;
+    if (!existsSync(join(home, LOCK_FILE))) return;
     mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
     const fresh = `${path}.${process.pid}`;
     writeFileSync(fresh, source, { mode: FILE_MODE });

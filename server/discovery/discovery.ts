@@ -3,14 +3,17 @@
  * file that fails, hangs or ends its process does no harm to the server: the file is reported, the others are served.
  */
 
+import { existsSync } from "node:fs";
 import { opendir, readFile } from "node:fs/promises";
-import { extname, join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import type { DeclaredRule } from "#actors/rule-engine/rules/register-rules";
+import { FLOW_MODULE } from "#protocol/flow-module";
 import type { CodeProblem } from "#protocol/records/server";
 import { routeShape } from "#protocol/routes/custom-route";
 import { JOBS_FILE } from "#sdk/modules/jobs-module";
 import { type LoadedFile, recordFile } from "#sdk/modules/loaded-file";
 import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/modules/registration";
+import { LOCK_FILE } from "../operations/home-files.ts";
 import type { UserCodeChild } from "../user-code/child-process.ts";
 import type { LoadedModule } from "../user-code/messages.ts";
 
@@ -67,8 +70,7 @@ const DEFAULT_LIMITS: DiscoveryLimits = {
   filesMax: 5_000,
 };
 
-const SUFFIXES = new Set([".ts", ".mts", ".js", ".mjs"]);
-const NOT_A_MODULE = /\.(d|test|spec)\.m?[tj]s$/;
+const NOT_A_MODULE = /\.(d|test|spec)\.[cm]?[tj]s$/;
 /** The package's name in quotes, as in an import; scripts may mention the name otherwise. */
 const NAMES_PACKAGE = /["'`]millrace(?:\/[\w-]+)?["'`]/;
 /** Settings without jobs are no module. */
@@ -167,6 +169,8 @@ export async function findModules(root: string, limits: DiscoveryLimits = DEFAUL
   const open = [{ path: root, depth: 0 }];
   let files = 0;
   for (let place = open.shift(); place !== undefined; place = open.shift()) {
+    // Files in a home are written all the time, and are no flow files.
+    if (place.depth > 0 && existsSync(join(place.path, LOCK_FILE))) continue;
     const entries = await opendir(place.path);
     found.places.push(place.path);
     for await (const entry of entries) {
@@ -178,7 +182,7 @@ export async function findModules(root: string, limits: DiscoveryLimits = DEFAUL
       } else if (entry.isFile() && entry.name === JOBS_FILE && place.depth === 0) {
         found.places.push(path);
         if (NAMES_JOBS.test(await readFile(path, "utf8").catch(() => ""))) found.modules.push(JOBS_FILE);
-      } else if (entry.isFile() && SUFFIXES.has(extname(entry.name)) && !NOT_A_MODULE.test(entry.name)) {
+      } else if (entry.isFile() && FLOW_MODULE.test(entry.name) && !NOT_A_MODULE.test(entry.name)) {
         files += 1;
         if (files > limits.filesMax) {
           found.warnings.push(

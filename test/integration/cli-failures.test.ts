@@ -1,12 +1,12 @@
 /** Failed runs on the command line: with the cause, the traceback and each attempt. */
 import { join } from "node:path";
-import t from "tap";
-import { Millrace, ResultTooLargeError } from "#sdk/client/index";
+import t, { type Test } from "tap";
+import { Millrace, ResultLostError, ResultTooLargeError } from "#sdk/client/index";
 import { millrace, startCommand } from "../support/command-line.ts";
 
 const FLOWS = `
 import { existsSync, writeFileSync } from "node:fs";
-import { flow, task } from "millrace";
+import { child, flow, task } from "millrace";
 const at = (n: number) => { if (n === 77) throw new Error("no 77", { cause: new TypeError("root of it") }); return n; };
 const square = task("square", at);
 export const mapped = flow("mapped", async () => { await Promise.all(Array.from({ length: 200 }, (_, n) => square(n))); });
@@ -24,6 +24,9 @@ export const once = flow("once", { crashRetries: 1 }, () => {
   process.exit(8);
 });
 export const large = flow("large", () => "x".repeat(70_000));
+export const bigint = flow("bigint", () => ({ n: 10n }));
+export const caller = flow("caller", () => bigint.runAndWait());
+export const parent = flow("parent", { durable: true }, () => child(bigint).run());
 export const retried = flow("retried", { retries: 1, retryDelay: 0.1 }, () => {
   throw new AggregateError([new Error("first"), new RangeError("second")], "both failed");
 });
@@ -88,7 +91,20 @@ t.test("why runs failed is shown by run, runs show and runs logs", async (t) => 
   t.ok(error instanceof ResultTooLargeError);
   t.match(error, { name: "MillraceError", reason: "result-too-large", bytes: 70_002, run: { id: large.id } });
 
+  await checkLostResults(t, client, run);
+
   server.child.kill("SIGTERM");
   const { errors } = await server.ended;
   t.notMatch(errors, "was refused");
 });
+
+/** A result that is no JSON is an error for whoever asks for it. */
+async function checkLostResults(t: Test, client: Millrace, run: (flow: string) => Promise<{ id: number; out: string }>) {
+  const lost = await run("bigint");
+  t.match(lost.out, /\nResult: not kept: it is not JSON: .*BigInt/);
+  const notJson = await client.waitFor(lost.id).catch((thrown: unknown) => thrown);
+  t.ok(notJson instanceof ResultLostError);
+  t.match(notJson, { reason: "result-not-json", message: /is not kept: it is not JSON/, run: { id: lost.id } });
+  for (const name of ["caller", "parent"])
+    t.match((await run(name)).out, /■ Failed.*the result of run \d+.* is not kept: it is not JSON/s, name);
+}

@@ -25,16 +25,25 @@ t.test("flows are found in folders, tests and declarations and other people's fo
     nested: { deep: { "c.ts": FLOW("c") } },
     node_modules: { "d.ts": FLOW("d") },
     ".hidden": { "e.ts": FLOW("e") },
+    home: { "db.lock": "", cache: { "f.ts": FLOW("f") } },
+    "g.cjs": 'exports.g = require("millrace").flow("g", () => 1);',
+    "h.cts": 'exports.h = require("millrace").flow("h", (n: number) => n);',
     "README.md": "millrace",
     "no-flow.ts": 'import "millrace"; export const x = 1;',
     "script.ts": `// Cleans up what millrace has left.\nimport { writeFileSync } from "node:fs";\nwriteFileSync("${join(t.testdirName, "ran")}", "x");\n`,
   });
   const { flows, problems, warnings } = await discoverFlows(dir);
-  t.same(names(flows), ["a", "b", "c"]);
-  t.match(flows[2], { module: "nested/deep/c.ts", source_dir: dir, flow: "c" });
+  t.same(names(flows), ["a", "b", "g", "h", "c"]);
+  t.match(flows[4], { module: "nested/deep/c.ts", source_dir: dir, flow: "c" });
   t.same(problems, []);
   t.same(warnings, []);
   t.notOk(existsSync(join(dir, "ran")), "a script that has nothing to do with flows is not run");
+});
+
+t.test("flows of a CommonJS file are found, also where only running the file names them", async (t) => {
+  const flows = '{ ...{ one: flow("one", () => 1) }, "the-other": flow("two", () => 2) }';
+  const dir = t.testdir({ "a.cjs": `const { flow } = require("millrace");\nmodule.exports = ${flows};\n` });
+  t.same(names((await discoverFlows(dir)).flows), ["one", "two"]);
 });
 
 t.test("a module that throws, ends its process or never ends is reported, the others are served", async (t) => {

@@ -34,6 +34,9 @@ t.test("requests and answers", async (t) => {
     const cancelled = await server.send("POST", "/api/runs/42/cancel");
     t.equal(cancelled.status, 200);
     t.match(server.commands.at(-1), { kind: "CancelRun", target: 42, body: null, local: true, epoch: 1 });
+    await server.send("POST", "/api/runs/%34%33/cancel");
+    t.match(server.commands.at(-1), { kind: "CancelRun", target: 43 }, "percent-encoded");
+    t.equal((await server.send("POST", "/api/runs/%3/cancel")).status, 404);
     const resumed = await server.send("POST", "/api/runs/42/resume", { body: '{"input":[1,"ä"]}' });
     t.same(JSON.parse(resumed.text), { kind: "ResumeRun", body: { input: [1, "ä"] } }, "parsed where the table says so");
   });

@@ -1,5 +1,6 @@
 import t from "tap";
-import { parseCron } from "#actors/scheduler/recurrence/cron";
+import { CronFires, parseCron } from "#actors/scheduler/recurrence/cron";
+import { findZone } from "#actors/scheduler/recurrence/zone";
 import { cronDifferences } from "../support/cron-check.ts";
 import { EXPRESSIONS } from "../support/cron-oracle.ts";
 
@@ -26,6 +27,22 @@ for (const zone of ZONES) {
     t.same(cronDifferences(zone, some), []);
   });
 }
+
+t.test("SUN ends a range like 7", async (t) => {
+  const utc = findZone("UTC");
+  const fires = (expression: string) => {
+    const parsed = parseCron(`0 0 * * ${expression}`, true);
+    return parsed.ok && utc !== null ? new CronFires(parsed.times, utc).after(0, 20) : parsed;
+  };
+  for (const [named, numbered] of [
+    ["FRI-SUN", "5-7"],
+    ["MON-SUN", "1-7"],
+    ["TUE-SUN/2", "2-7/2"],
+    ["SUN-TUE", "0-2"],
+    ["SUN", "0"],
+  ] as const)
+    t.same(fires(named), fires(numbered), named);
+});
 
 t.test("what is no five-field expression is refused", async (t) => {
   const wrong = [

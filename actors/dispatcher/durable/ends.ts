@@ -1,6 +1,6 @@
 /** The end of a lineage: its waits end with it, its children are cancelled or left, and the wait of its caller settles. */
 import type { WaitOutcome } from "#protocol/records/durable";
-import { lostResultBytes } from "#protocol/records/state";
+import { lostResultBytes, lostResultReason } from "#protocol/records/state";
 import type { Lineage, StoredWait } from "../../core/state/durable.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -75,6 +75,7 @@ function cancelChild(turn: Turn, wait: StoredWait): void {
 function outcomeOf(run: Run): WaitOutcome {
   const { type, name, message, details } = run.state;
   const bytes = lostResultBytes(run.state);
+  const lost = lostResultReason(run.state);
   const result = details["result"] === undefined ? undefined : details["result"];
   return {
     kind: "child",
@@ -82,5 +83,6 @@ function outcomeOf(run: Run): WaitOutcome {
     state: { type, name, message },
     ...(result !== undefined && { result }),
     ...(bytes !== null && { result_bytes: bytes }),
+    ...(lost !== null && { result_lost: lost }),
   };
 }

@@ -11,6 +11,7 @@
  * asks for work.
  */
 
+import { FLOW_MODULE } from "#protocol/flow-module";
 import type { Engine, EngineKey } from "../../core/state/engine.ts";
 import type { LiveState, PoolEngine } from "../../core/state/live-state.ts";
 import type { KeyQueue } from "../../core/state/work-queue.ts";
@@ -27,8 +28,8 @@ const WAITED_US = 1_000_000;
 const RETRY_FIRST_US = 500_000;
 const RETRY_MAX_US = 30_000_000;
 
-/** Modules that the bundled engine executes: flow files, and the jobs of the settings. */
-const OWN_MODULE = /\.(ts|mts|js|mjs)$|^millrace\.toml$/;
+/** The module of the jobs in the settings, which the bundled engine executes like flow files. */
+const JOBS_MODULE = "millrace.toml";
 
 export class EnginePool {
   #started = 0;
@@ -220,7 +221,7 @@ export function lacksSlot(state: LiveState, key: EngineKey): boolean {
 
 /** Whether the pool has a command for a module. */
 export function isSpawnable(state: LiveState, module: string): boolean {
-  return OWN_MODULE.test(module) || patternOf(state, module) !== undefined;
+  return FLOW_MODULE.test(module) || module === JOBS_MODULE || patternOf(state, module) !== undefined;
 }
 
 /** The first pattern of `[engines]` that matches a module. */

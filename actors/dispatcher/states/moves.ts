@@ -14,17 +14,17 @@ import { orderStop } from "../engines/stop-order.ts";
 import { enqueue, releaseRun } from "../hand-out/hand-out.ts";
 import { requestHookCall } from "./hooks.ts";
 
-/** Events by state name, where the name decides; null for none. Other names use the type. */
-const RUN_EVENTS: Readonly<Record<string, string | null>> = {
-  Late: "run.late",
-  Retrying: "run.retrying",
-  Skipped: "run.skipped",
-  Resuming: "run.resumed",
-  Sleeping: null,
-  AwaitingEvent: null,
-  AwaitingChild: null,
-  AwaitingRetry: null,
-  AwaitingResource: null,
+/** Events by state name, where the name decides, and the type it has then; null for none. Other states use the type. */
+const RUN_EVENTS: Readonly<Record<string, readonly [type: StateType, event: string | null]>> = {
+  Late: ["Scheduled", "run.late"],
+  Retrying: ["Running", "run.retrying"],
+  Skipped: ["Completed", "run.skipped"],
+  Resuming: ["Scheduled", "run.resumed"],
+  Sleeping: ["Scheduled", null],
+  AwaitingEvent: ["Scheduled", null],
+  AwaitingChild: ["Scheduled", null],
+  AwaitingRetry: ["Scheduled", null],
+  AwaitingResource: ["Scheduled", null],
 };
 
 /** Events of task run moves: by type, except for names with their own event or none. */
@@ -89,7 +89,8 @@ export function enterState(
 /** The event that records a state of a run; none for Cancelling, whatever its name. */
 function eventOf({ type, name }: State): string | null {
   // Own keys only, because a custom state name may equal an inherited property.
-  if (Object.hasOwn(RUN_EVENTS, name)) return RUN_EVENTS[name] ?? null;
+  const [named, event = null] = Object.hasOwn(RUN_EVENTS, name) ? (RUN_EVENTS[name] ?? []) : [];
+  if (named === type) return event;
   return type === "Cancelling" ? null : `run.${type.toLowerCase()}`;
 }
 

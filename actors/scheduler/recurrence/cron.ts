@@ -116,7 +116,8 @@ function parseField(text: string, index: number): Field {
   if (text.split(",").some((item) => item === "" || /^\/|[/-]$|\/.*[/-]/.test(item))) throw fault("is not complete");
   let read: { values: readonly (number | string)[]; nthDay?: number };
   try {
-    read = CronExpressionParser.parse(field.alone(text)).fields[field.key];
+    // cron-parser reads the end of MON-SUN as 0.
+    read = CronExpressionParser.parse(field.alone(text.replace(/(?<!SUN)-SUN/g, "-7"))).fields[field.key];
   } catch (cause) {
     throw fault(cause instanceof Error ? cause.message.replace(/^Constraint error, /, "") : String(cause));
   }

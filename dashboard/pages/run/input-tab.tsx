@@ -1,7 +1,7 @@
 /** The input of a run, its parameters and the answers of people, and its result. */
 import type { JSX } from "preact";
 import type { RunInput } from "#protocol/records/run";
-import { lostResultBytes } from "#protocol/records/state";
+import { lostResultBytes, lostResultReason } from "#protocol/records/state";
 import { useQuery } from "../../api/query.ts";
 import { bytes } from "../../format/number.ts";
 import { Section } from "../../parts/layout.tsx";
@@ -19,6 +19,7 @@ export function Tab({ run }: TabProps): JSX.Element {
   const given = answers?.inputs ?? [];
   const result = run.state.details?.["result"];
   const lostBytes = lostResultBytes(run.state);
+  const lost = lostResultReason(run.state);
   return (
     <div class="stack">
       <Section title="Parameters">
@@ -34,6 +35,11 @@ export function Tab({ run }: TabProps): JSX.Element {
       {lostBytes !== null && (
         <Section title="Result">
           <p>{`It is not kept: ${bytes(lostBytes)} as JSON is more than is stored. The log of the run names the limit.`}</p>
+        </Section>
+      )}
+      {lost !== null && (
+        <Section title="Result">
+          <p>{`It is not kept: ${lost}.`}</p>
         </Section>
       )}
       {result !== undefined && (

@@ -68,6 +68,7 @@ t.test("the result of a run, and one that was too large to be kept", async (t) =
     resultText(state("Completed", null, { result_bytes: 100_002 })),
     "not kept: 100,002 bytes, more than the 64,000 that are stored",
   );
+  t.equal(resultText(state("Completed", null, { result_lost: "it is not JSON: a\u001b[0mb" })), "not kept: it is not JSON: ab");
 });
 
 t.test("a traceback stands under the message without repeating it", async (t) => {

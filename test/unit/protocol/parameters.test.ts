@@ -8,7 +8,11 @@ const accepts = (property: unknown, value: unknown) => checkParameters(schemaOf(
 t.test("each type takes its values and, for numbers and booleans, their text", async (t) => {
   const table: [string, unknown[], unknown[]][] = [
     ["string", ["", "a"], [1, null, true, [], {}]],
-    ["integer", [0, -3, "7", "-7", "+7", "007"], [1.5, true, null, "1.0", "", " 1", "1e3", "9223372036854775808", []]],
+    [
+      "integer",
+      [0, -3, "7", "-7", "+7", "007", " 1 "],
+      [1.5, true, null, "1.0", "", " ", "1 2", "1e3", "9223372036854775808", []],
+    ],
     ["number", [1, 1.5, "1.5", "-1e3", ".5", "5.", "inf"], [true, null, "", "x", "1,5", {}]],
     ["boolean", [true, false, "true", "FALSE", "1", "0", "Yes", "no"], [1, 0, null, "on", ""]],
     ["array", [[], [1]], [{}, "[]", null]],

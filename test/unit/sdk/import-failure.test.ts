@@ -29,6 +29,11 @@ t.test("a syntax error names file, line and column, and shows the code", async (
   t.match(error, /^imports\.mjs:1:10: SyntaxError: .*does not provide an export named 'no'/);
 });
 
+t.test("a file that ends too early has the place of its end", async (t) => {
+  const directory = t.testdir({ "eof.ts": "export const x = (() => {\n  return 1;\n\n" });
+  t.match(await failureOf(directory, "eof.ts"), { error: /^eof\.ts:[34]:1: SyntaxError: .*eof/, frame: /\^$/ });
+});
+
 t.test("an error that code throws while it is imported has no frame of its own", async (t) => {
   const directory = t.testdir({ "reads.mjs": 'JSON.parse("{");\n' });
   t.match(await failureOf(directory, "reads.mjs"), { error: /^SyntaxError: Expected property name/, frame: "" });
@@ -53,4 +58,9 @@ t.test("a package of CommonJS is told how its files become modules", async (t) =
   const { error } = await failureOf(directory, "a.ts");
   t.match(error, /^a\.ts:1:1: SyntaxError: Cannot use import statement outside a module/);
   t.match(error, `set "type": "module" in ${join(directory, "package.json")}, or call the file a.mts`);
+  for (const ending of ["cts", "cjs"]) {
+    const other = t.testdir({ "package.json": '{"type":"module"}', [`b.${ending}`]: 'import "node:fs";\n' });
+    const failure = await failureOf(other, `b.${ending}`);
+    t.match(failure.error, new RegExp(`outside a module \\(call the file b\\.m${ending.slice(1)}\\)$`));
+  }
 });

@@ -185,6 +185,11 @@ t.test("each move records the event of its state, and some states none", async (
     ["Crashed", "Crashed", "run.crashed"],
     ["Paused", "Paused", "run.paused"],
     ["Cancelling", "Cancelling", null],
+    // The name of a state that durable runs have decides nothing with another type.
+    ["Completed", "Sleeping", "run.completed"],
+    ["Failed", "AwaitingEvent", "run.failed"],
+    ["Cancelled", "AwaitingChild", "run.cancelled"],
+    ["Completed", "Resuming", "run.completed"],
   ];
   for (const [type, name, event] of expected) {
     const kit = new DispatchKit();

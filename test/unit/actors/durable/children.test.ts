@@ -38,6 +38,17 @@ t.test("a child is created once with its wait, and its end wakes the caller with
   t.match(kit.send("CancelRun", { target: childId }).reply?.body, { caller_run_id: caller.id, lineage_id: childId });
 });
 
+t.test("the caller is told that the result of its child is not kept, and why", async (t) => {
+  for (const lost of [{ result_bytes: 70_002 }, { result_lost: "it is not JSON" }]) {
+    const { kit } = storedKit();
+    calling(kit);
+    const ended = send(kit, takeRun(kit, "e2"), [moveOf(kit, 3, "Completed", { details: lost })]);
+    const [settled] = operations(ended, "settle_wait");
+    const { state: _, run_id: __, ...outcome } = JSON.parse(String(settled?.["outcome"])) as Record<string, unknown>;
+    t.same(outcome, { kind: "child", ...lost });
+  }
+});
+
 t.test("the same key called again is the same child", async (t) => {
   const { kit } = storedKit();
   createId(kit, { flow: "part" });
