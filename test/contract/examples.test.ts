@@ -23,6 +23,7 @@ const SERVED = `import { flow, Type } from "millrace";
 const parameters = Type.Object({ name: Type.String() });
 export const greeting = flow("greeting", { project: "shop", parameters }, async ({ name }) => \`Hello, \${name}\`);
 export const exported = flow("export", { project: "shop" }, async () => "x".repeat(100_000));
+export const connect = flow("connect", { project: "shop" }, async () => ({ close: () => undefined, id: 7n }));
 `;
 const server = await serveFlows(t, { "flows.ts": SERVED });
 
