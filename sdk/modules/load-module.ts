@@ -80,7 +80,7 @@ function readExports(exported: Record<string, unknown>, directory: string, modul
   const flows = new Named<LoadedFlow>("flows");
   const rules = new Named<LoadedRule>("rules");
   const routes = new Named<LoadedRoute>("routes");
-  for (const value of valuesOf(exported)) {
+  for (const value of Object.values(exported)) {
     const flow = definitionOf(value);
     if (flow !== undefined) {
       const registration = registrationOf(flow, directory, module);
@@ -93,14 +93,6 @@ function readExports(exported: Record<string, unknown>, directory: string, modul
       routes.add(routeShape(route.method, route.path), { definition: route, registration: routeRegistrationOf(route, module) });
   }
   return { flows: flows.all, rules: rules.all, routes: routes.all };
-}
-
-/** What a module exports, also as parts of `module.exports`, of which Node names only those that it finds without running code. */
-function valuesOf(exported: Record<string, unknown>): unknown[] {
-  const whole = exported["default"];
-  const isOne =
-    typeof whole !== "object" || whole === null || (ruleOf(whole) ?? routeOf(whole) ?? definitionOf(whole)) !== undefined;
-  return [...Object.values(exported), ...(isOne ? [] : Object.values(whole))];
 }
 
 /**

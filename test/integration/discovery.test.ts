@@ -40,12 +40,6 @@ t.test("flows are found in folders, tests and declarations and other people's fo
   t.notOk(existsSync(join(dir, "ran")), "a script that has nothing to do with flows is not run");
 });
 
-t.test("flows of a CommonJS file are found, also where only running the file names them", async (t) => {
-  const flows = '{ ...{ one: flow("one", () => 1) }, "the-other": flow("two", () => 2) }';
-  const dir = t.testdir({ "a.cjs": `const { flow } = require("millrace");\nmodule.exports = ${flows};\n` });
-  t.same(names((await discoverFlows(dir)).flows), ["one", "two"]);
-});
-
 t.test("a module that throws, ends its process or never ends is reported, the others are served", async (t) => {
   const dir = t.testdir({
     "a-throws.ts": 'import "millrace";\nthrow new Error("no such table");\n',

@@ -38,7 +38,7 @@ t.test("a module that cannot be imported any more fails its own calls, not those
   writeFileSync(join(dir, "code.ts"), "import 'millrace'; nonsense(");
   const discovery = await keeper.discover();
   t.match(discovery, { rules: [{ name: "other" }], problems: [{ module: "code.ts", kind: "file" }] });
-  t.match(await call("code"), { type: "failed", error: /module code\.ts cannot be imported: SyntaxError/ });
+  t.match(await call("code"), { type: "failed", error: /module code\.ts cannot be imported: code\.ts:1:1: SyntaxError/ });
   const other: UserCall = { type: "rule", module: "other.ts", name: "other", event: {}, run: null };
   t.same(await keeper.call(other, 60_000), { type: "rule", detail: "other" });
 });
