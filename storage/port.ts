@@ -40,6 +40,13 @@ export type CommitOutcome =
   /** It is not known whether the commit is stored. The same request has to be made again, with the same content. */
   | { kind: "unknown"; error: string };
 
+export type Reconnection =
+  | { kind: "connected" }
+  /** Another process owns the store. */
+  | { kind: "fenced" }
+  /** The attempt can be made again. */
+  | { kind: "unreachable"; error: string };
+
 /** A store opened for writing. */
 export interface WritableStore {
   readonly owner: Owner;
@@ -55,5 +62,10 @@ export interface WritableStore {
   commit(request: CommitRequest): CommitOutcome | Promise<CommitOutcome>;
   /** True when a commit may be made again: the store takes writes, or the commit will say why it never will. */
   probe(): boolean | Promise<boolean>;
+  /**
+   * Connects again, for a store that is reached by a connection: null while there is one. Not to be called during a commit or a
+   * probe, which connect by themselves. Never rejects.
+   */
+  reconnect?(): Promise<Reconnection> | null;
   close(failed: boolean): void | Promise<void>;
 }

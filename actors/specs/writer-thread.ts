@@ -68,6 +68,6 @@ export function writerThread(host: Host, { threadStarts, open }: WriterPorts): A
 
 function startWriter(host: Host, { store, files }: OpenedStore, nowUs: () => number, out: Outbox): StoreWriter {
   const storeWriter = new StoreWriter(store, { nowUs, done: (message) => host.send(STORE_WRITER, message) });
-  if (files !== null) storeWriter.watch(files, out);
+  if (files !== null || store.reconnect !== undefined) storeWriter.watch(files, out);
   return storeWriter;
 }

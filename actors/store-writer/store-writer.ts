@@ -6,31 +6,33 @@
  * disk, I/O error), the store writer becomes read-only, announces that, and probes until writes succeed; the core decides the
  * refused changes again. Until then only batches without changes pass: answers to reads.
  *
- * When another process owns the store, the store writer stays read-only and does not probe.
+ * When another process owns the store, the store writer stays read-only and does not probe. A store whose connection is lost while
+ * no commit is made is connected again, because the connection keeps other servers away.
  *
  * A commit may take its time: while it is under way, all other messages wait in their order. A commit whose outcome is unknown
  * is made again, unchanged, until the store answers.
  */
-import type { Committed, FeedRead, ReadOnly, Reloaded } from "#protocol/wire/feed";
+import type { Committed, FeedRead, Reloaded } from "#protocol/wire/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import type { CommitOutcome, CommitRequest, CommitResult, WritableStore } from "#storage/port";
+import type { CommitOutcome, CommitRequest, CommitResult, Reconnection, WritableStore } from "#storage/port";
 import { type Batch, type BatchOutcome, changesRows } from "#storage/write/batch";
 import type { Checkpoint, Checkpointed } from "../checkpointer/checkpointer.ts";
 import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import type { WriterStarted } from "./commit-client.ts";
 import { FeedWindow } from "./feed-window.ts";
+import { StoreCondition } from "./store-condition.ts";
 
 /** Interval of the probes of a read-only store. */
 const PROBE_US = 1_000_000;
-/** Interval of the file checks: a store that was taken away stops accepting writes within two seconds. */
+/** Interval of the looks at the files or the connection: a store that was taken away stops accepting writes within two seconds. */
 const LOOK_US = 500_000;
 /** Why a store that another process owns takes no writes, until this process is started again. */
 const TAKEN_OVER = "another Millrace has taken over the store; this one only reads until it is started again";
 /** How long after an unknown outcome the commit is made again. */
 const AGAIN_US = 100_000;
-/** After this time with an unknown outcome, clients are told that the store takes no writes. */
-const UNKNOWN_US_MAX = 1_000_000;
+/** A commit without an answer for this long is one that hangs: a large one, such as that of a deletion, takes less. */
+const HANGING_US_MIN = 10_000_000;
 
 interface Probe {
   kind: "Probe";
@@ -46,6 +48,14 @@ export interface Probed {
 
 interface Look {
   kind: "Look";
+}
+
+/** The store was reached again after its connection was lost, or not. */
+export interface Reconnected {
+  kind: "Reconnected";
+  /** The attempt that was under way. */
+  attempt: Promise<Reconnection>;
+  outcome: Reconnection;
 }
 
 /** Checks that the files of the store are still in place and complete. */
@@ -66,8 +76,6 @@ export interface OpenedStore {
 interface UnderWay {
   request: CommitRequest;
   startUs: number;
-  /** Whether clients know that the store does not answer. */
-  isAnnounced: boolean;
 }
 
 /** Makes the commit again whose outcome is unknown. */
@@ -86,7 +94,7 @@ export interface CommitDone {
 export interface StoreWriterPorts {
   nowUs(): number;
   /** Delivers the message to this actor. */
-  done(message: CommitDone | Probed): void;
+  done(message: CommitDone | Probed | Reconnected): void;
 }
 
 /**
@@ -109,13 +117,14 @@ export interface ReportGeneration {
   generation: number;
 }
 
-type OrderedMessage = CommitRequest | Probe | Look | ReportGeneration | Checkpointed | FeedRead;
-type StoreWriterMessage = OrderedMessage | CommitAgain | CommitDone | Probed;
+type OrderedMessage = CommitRequest | Probe | ReportGeneration | Checkpointed | FeedRead;
+type StoreWriterMessage = OrderedMessage | Look | CommitAgain | CommitDone | Probed | Reconnected;
 
 export class StoreWriter implements Actor<StoreWriterMessage> {
   readonly #store: WritableStore;
   readonly #ports: StoreWriterPorts;
   readonly #nowUs: () => number;
+  readonly #condition: StoreCondition;
   readonly #feed = new FeedWindow();
   #readOnly = false;
   #commitsSinceCheckpoint = 0;
@@ -126,6 +135,8 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #refusals = 0;
   #underWay: UnderWay | null = null;
   #probeUnderWay: Promise<boolean> | null = null;
+  /** Commits wait for its end. */
+  #reconnecting: Promise<Reconnection> | null = null;
   /** What has arrived while a commit is under way. */
   #waiting: OrderedMessage[] = [];
 
@@ -133,10 +144,11 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     this.#store = store;
     this.#ports = ports;
     this.#nowUs = ports.nowUs;
+    this.#condition = new StoreCondition(ports.nowUs);
   }
 
-  /** Starts checking the files. */
-  watch(files: WatchedFiles, out: Outbox): void {
+  /** Starts looking at the files and at the connection of the store. */
+  watch(files: WatchedFiles | null, out: Outbox): void {
     this.#files = files;
     out.setTimer("look", this.#nowUs() + LOOK_US, { kind: "Look" });
   }
@@ -145,6 +157,8 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     if ("kind" in message && message.kind === "CommitDone") this.#done(message, out);
     else if ("kind" in message && message.kind === "CommitAgain") this.#attempt(out);
     else if ("kind" in message && message.kind === "Probed") this.#endProbe(message, out);
+    else if ("kind" in message && message.kind === "Reconnected") this.#endReconnect(message, out);
+    else if ("kind" in message && message.kind === "Look") this.#look(out);
     else if (this.#underWay !== null) this.#waiting.push(message);
     else this.#take(message, out);
   }
@@ -159,13 +173,13 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     const wasGivenUp = batch.refusals !== this.#refusals;
     if (wasGivenUp || (this.#readOnly && changesRows(batch))) return;
     if (!changesRows(batch)) return this.#acknowledge(batch, null, null, out);
-    this.#underWay = { request: message, startUs: this.#nowUs(), isAnnounced: false };
+    this.#underWay = { request: message, startUs: this.#nowUs() };
     this.#attempt(out);
   }
 
   #attempt(out: Outbox): void {
     const underWay = this.#underWay;
-    if (underWay === null) return;
+    if (underWay === null || this.#reconnecting !== null) return;
     const outcome = this.#store.commit(underWay.request);
     if (!(outcome instanceof Promise)) return this.#settle(underWay, outcome, out);
     const done = (result: CommitOutcome | Error): void => this.#ports.done({ kind: "CommitDone", underWay, outcome: result });
@@ -183,7 +197,8 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     const { request, startUs } = underWay;
     switch (outcome.kind) {
       case "unknown":
-        return this.#askAgain(underWay, outcome.error, out);
+        out.setTimer("again", this.#nowUs() + AGAIN_US, { kind: "CommitAgain" });
+        return this.#condition.isSilent(startUs, outcome.error, out);
       case "fenced":
         this.#underWay = null;
         this.#refuse({ error: TAKEN_OVER, disk_full: false }, out);
@@ -195,20 +210,11 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
         break;
       default:
         this.#underWay = null;
-        if (underWay.isAnnounced) announceWritable(out);
+        this.#condition.answers(out);
         this.#acknowledge(request.batch, outcome.result, this.#nowUs() - startUs, out);
         this.#askForCheckpoint(request.batch.ops.length, out);
     }
     if (this.#waiting.length > 0) this.#takeWaiting(out);
-  }
-
-  /** Reads and the work of engines go on; new requests are refused once the store has been silent for a while. */
-  #askAgain(underWay: UnderWay, error: string, out: Outbox): void {
-    const nowUs = this.#nowUs();
-    out.setTimer("again", nowUs + AGAIN_US, { kind: "CommitAgain" });
-    if (underWay.isAnnounced || nowUs - underWay.startUs < UNKNOWN_US_MAX) return;
-    underWay.isAnnounced = true;
-    out.send(GATEWAY, { kind: "ReadOnly", on: true, status: 503, error, since: nowUs, silent: true } satisfies ReadOnly);
   }
 
   #takeWaiting(out: Outbox): void {
@@ -219,13 +225,12 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
 
   #handle(message: Exclude<OrderedMessage, CommitRequest>, out: Outbox): void {
     if (message.kind === "Probe") return this.#probe(out);
-    if (message.kind === "Look") return this.#look(out);
     if (message.kind === "ReportGeneration") return this.#reportGeneration(message, out);
     if (message.kind === "FeedRead") return this.#feedRead(message.seq, out);
     this.#checkpointAskedUs = null;
     // The checkpointer reads concurrently with commits; only here, between two commits, missing pages can be detected
     // reliably.
-    if (!message.copied) this.#look(out);
+    if (!message.copied) this.#checkFiles(out);
   }
 
   /** Sends the current number to a gateway that has caught up, so that it detects missing messages. */
@@ -275,20 +280,51 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   }
 
   #look(out: Outbox): void {
-    out.setTimer("look", this.#nowUs() + LOOK_US, { kind: "Look" });
-    const problem = this.#readOnly ? null : (this.#files?.problem() ?? null);
-    if (problem === null) return;
+    const nowUs = this.#nowUs();
+    out.setTimer("look", nowUs + LOOK_US, { kind: "Look" });
+    if (this.#underWay !== null) {
+      const { startUs } = this.#underWay;
+      if (nowUs - startUs >= HANGING_US_MIN) this.#condition.isSilent(startUs, "the store does not answer a commit", out);
+    } else if (this.#reconnecting !== null) this.#condition.isSilent(nowUs, "the database does not accept a connection", out);
+    else if (this.#checkFiles(out)) this.#reconnect();
+  }
+
+  /** False when the store takes no changes. */
+  #checkFiles(out: Outbox): boolean {
+    if (this.#readOnly) return false;
+    const problem = this.#files?.problem() ?? null;
+    if (problem === null) return true;
     this.#files?.note(problem);
     // As if the batch in flight had failed.
     this.#refuse({ error: problem, disk_full: false }, out);
     this.#probeLater(out);
+    return false;
+  }
+
+  /** Connects an idle store again whose connection was lost: until then another server would find the store free. */
+  #reconnect(): void {
+    const attempt = this.#store.reconnect?.() ?? null;
+    if (attempt === null) return;
+    this.#reconnecting = attempt;
+    this.#condition.isLost();
+    attempt.then((outcome) => this.#ports.done({ kind: "Reconnected", attempt, outcome }));
+  }
+
+  #endReconnect({ attempt, outcome }: Reconnected, out: Outbox): void {
+    // The answer to writers that have ended.
+    if (attempt !== this.#reconnecting) return;
+    this.#reconnecting = null;
+    // The commit that has waited connects too, so its outcome says the same.
+    if (this.#underWay !== null) return this.#attempt(out);
+    if (outcome.kind === "connected") this.#condition.answers(out);
+    else if (outcome.kind === "fenced") this.#refuse({ error: TAKEN_OVER, disk_full: false }, out);
+    else this.#condition.isSilent(this.#nowUs(), outcome.error, out);
   }
 
   #refuse({ error, disk_full }: { error: string; disk_full: boolean }, out: Outbox): void {
     this.#readOnly = true;
     this.#refusals += 1;
-    const status = disk_full ? 507 : 503;
-    out.send(GATEWAY, { kind: "ReadOnly", on: true, status, error, since: this.#nowUs() } satisfies ReadOnly);
+    this.#condition.refuses(error, disk_full, out);
     const standing = { number: this.#store.number, refusals: this.#refusals };
     out.send(COMMITS, { kind: "Rejected", ...standing, error, disk_full } satisfies BatchOutcome);
   }
@@ -319,7 +355,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     if (!takesWrites) return this.#probeLater(out);
     this.#readOnly = false;
     this.#files?.clear();
-    announceWritable(out);
+    this.#condition.answers(out);
     out.send(COMMITS, { kind: "Writable" });
   }
 
@@ -328,8 +364,4 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     const standing = { number, last_seq, refusals: this.#refusals, read_only: this.#readOnly };
     out.send(COMMITS, { kind: "WriterStarted", source, generation, ...standing } satisfies WriterStarted);
   }
-}
-
-function announceWritable(out: Outbox): void {
-  out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
 }

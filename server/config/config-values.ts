@@ -78,12 +78,16 @@ export const httpUrl: Check<string | undefined> = accepting({ type: "string" }, 
 /** Stands for a host that is not named: the folder of a Unix socket is the parameter `host`, and URLs without a host have no user. */
 const NO_HOST = "none";
 
-/** The URL of a PostgreSQL database. A refusal does not repeat the URL, because it may have a password. */
+/**
+ * The URL of a PostgreSQL database. A refusal does not repeat the URL, because it may have a password. A path with `@` is the rest of
+ * a password with `/`: the part before that would be taken for the host, and shown.
+ */
 export const databaseUrl: Check<string> = accepting({ type: "string", pattern: "^postgres(ql)?://" }, (where, value) => {
   const url = typeof value === "string" ? URL.parse(value.replace("@/", `@${NO_HOST}/`)) : null;
   const hasHost = url !== null && (!["", NO_HOST].includes(url.hostname) || url.searchParams.has("host"));
-  if (typeof value === "string" && isPostgresUrl(value) && hasHost && url.pathname.length > 1) return value;
-  throw new ConfigError(`${where} must be the URL of a PostgreSQL database: postgres://user:password@host:5432/database`);
+  if (typeof value === "string" && isPostgresUrl(value) && hasHost && /^\/[^@]+$/.test(url.pathname)) return value;
+  const form = "postgres://user:password@host:5432/database, with @ as %40, / as %2F, ? as %3F and # as %23 in the password";
+  throw new ConfigError(`${where} must be the URL of a PostgreSQL database: ${form}`);
 });
 
 export const flag: Check<boolean> = accepting({ type: "boolean" }, (where, value) =>

@@ -14,17 +14,20 @@ import {
   type ReadRequest,
 } from "./blocking-reader.ts";
 import { Connection, type Settings } from "./connection.ts";
-import { isLost, toPostgresError } from "./errors.ts";
+import { isLocked, isLost, toPostgresError } from "./errors.ts";
 import { type ReadPortion, ReadSession } from "./read-session.ts";
 
 /** Between two attempts to reach the database. */
 const AGAIN_MS = 100;
-/** After so many failed attempts of a read, standard error says why the read waits. */
-const TOLD_AFTER = 20;
+/** When a read has waited for so long, standard error says why. */
+const TOLD_AFTER_MS = 2_000;
 const STDERR = 2;
 
 /** Code of a statement that took longer than the time limit. */
 const CANCELLED = "57014";
+
+/** Share of the time limit after which a locked table is an error of its own, which says so. */
+const LOCK_SHARE = 0.5;
 
 const NOTHING: ReadPortion = { table: { columns: [], rows: [] }, portal: null };
 
@@ -55,10 +58,11 @@ class ServedLink {
 
   async #answer(request: ReadRequest): Promise<ReadAnswer> {
     const { number } = request;
-    const until = performance.now() + this.#limits.patienceMs;
+    const start = performance.now();
+    const until = start + this.#limits.patienceMs;
     const repeats = canRepeat(request) && !this.#inTransaction;
     if (request.kind === "exec") this.#inTransaction = request.text === "BEGIN";
-    for (let failed = 1; ; failed += 1) {
+    for (let told = false; ; ) {
       if (repeats) await this.#dropLost();
       this.#session ??= this.#open();
       const session = this.#session;
@@ -66,8 +70,11 @@ class ServedLink {
         return { number, portion: await this.#inTime(session.then((open) => read(open, request))) };
       } catch (error) {
         if (isLost(error)) this.#drop(session);
-        if (!isLost(error) || !repeats || performance.now() >= until) return { number, error: readErrorOf(error) };
-        if (failed === TOLD_AFTER) tell(toPostgresError(error).message);
+        if (!repeats || !passes(error) || performance.now() >= until) return { number, error: readErrorOf(error) };
+        if (!told && performance.now() >= start + TOLD_AFTER_MS) {
+          tell(toPostgresError(error).message);
+          told = true;
+        }
         await sleep(AGAIN_MS);
       }
     }
@@ -83,7 +90,12 @@ class ServedLink {
   async #open(): Promise<ReadSession> {
     const connection = await Connection.open(this.#settings, "millrace reader");
     const { limitMs, wholeTables } = this.#limits;
-    const settings = [...READER_SETTINGS, ...(wholeTables ? [] : BY_INDEX), `statement_timeout = ${limitMs}`];
+    const settings = [
+      ...READER_SETTINGS,
+      ...(wholeTables ? [] : BY_INDEX),
+      `statement_timeout = ${limitMs}`,
+      `lock_timeout = ${Math.ceil(limitMs * LOCK_SHARE)}`,
+    ];
     await connection.run(settings.map((setting) => `SET ${setting}`).join("; "));
     return new ReadSession(connection);
   }
@@ -151,6 +163,11 @@ function readErrorOf(error: unknown): ReadError {
   const { code = null } = error as { code?: string | null };
   const { fault, message } = toPostgresError(error);
   return { fault: code === CANCELLED ? "query" : fault, message, code };
+}
+
+/** True for a failure that passes by itself: the database comes back, or another session releases its lock. */
+function passes(error: unknown): boolean {
+  return isLost(error) || isLocked(error);
 }
 
 /** What continues a transaction or a portal cannot be repeated on another connection. */

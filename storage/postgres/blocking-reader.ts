@@ -68,7 +68,6 @@ export class ReadFailed extends StorageError {
 
   constructor({ fault, message, code }: ReadError) {
     super(fault, message);
-    this.name = "ReadFailed";
     this.code = code;
   }
 }

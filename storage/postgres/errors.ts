@@ -1,6 +1,10 @@
 /** Errors of PostgreSQL and of the connection to it, as failures of the store whose texts say what to do. */
 import { StorageError, type StorageFault } from "../sqlite/storage-error.ts";
 
+const LOCKED =
+  "PostgreSQL: another session has locked a table of the store; `SELECT pid, query FROM pg_stat_activity WHERE pid IN " +
+  "(SELECT pid FROM pg_locks WHERE mode = 'AccessExclusiveLock')` shows it (55P03)";
+
 /** Where a connection goes, for texts; without the password. */
 export interface Place {
   host: string;
@@ -31,12 +35,13 @@ const FAULTS: Readonly<Record<string, StorageFault>> = {
   "58": "io",
   "25006": "io",
   "40": "busy",
-  "55P03": "busy",
   "57014": "busy",
   XX001: "corrupt",
   XX002: "corrupt",
 };
 
+/** Of a lock that was not granted in time. */
+const LOCK_NOT_AVAILABLE = "55P03";
 /** Of a division by the number of rows that were as expected (commit-messages.ts). */
 const DIVISION_BY_ZERO = "22012";
 
@@ -49,6 +54,11 @@ export function isLost(cause: unknown): boolean {
 /** The error of a statement whose connection is lost. */
 export function toLossError(cause: unknown): StorageError {
   return new StorageError("unreachable", `the connection to PostgreSQL is lost: ${(cause as DriverError).message}`, cause);
+}
+
+/** True when another session kept a lock for longer than a statement waits. */
+export function isLocked(cause: unknown): boolean {
+  return (cause as DriverError).code === LOCK_NOT_AVAILABLE;
 }
 
 /** True when the store was not as a commit expected. */
@@ -66,6 +76,7 @@ export function toPostgresError(cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const { message, code, severity } = cause as DriverError;
   if (severity === undefined) return new StorageError("operation", message, cause);
+  if (isLocked(cause)) return new StorageError("busy", LOCKED, cause);
   return new StorageError(faultOf(code ?? ""), `PostgreSQL: ${message} (${code ?? "no code"})`, cause);
 }
 

@@ -7,12 +7,12 @@ import { hostname } from "node:os";
 import { StorageError } from "../sqlite/storage-error.ts";
 import { WRITER_SETTINGS } from "./commit-messages.ts";
 import { Connection } from "./connection.ts";
+import { isLocked } from "./errors.ts";
 
 /** The lock of a store: this number, and the schema of its tables. */
 const LOCK = "1296649324, hashtext(current_schema())";
 /** How long a session that is ending may keep the lock. */
 const LOCK_WAIT_MS = 2_000;
-const LOCK_NOT_AVAILABLE = "55P03";
 /** The oldest PostgreSQL that has what the store needs, as the server numbers itself. */
 export const SERVER_VERSION_MIN = 140_000;
 /** Connections of an idle server with its first list, of one under load, and with some for other programs (the guide's table). */
@@ -109,7 +109,7 @@ async function takeLock(connection: Connection): Promise<boolean> {
     await connection.run(`SET lock_timeout = ${LOCK_WAIT_MS}; SELECT pg_advisory_lock(${LOCK}); SET lock_timeout = 0`);
     return true;
   } catch (cause) {
-    if ((cause as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw cause;
+    if (!isLocked(cause)) throw cause;
     return false;
   }
 }

@@ -3,7 +3,7 @@
  * again, and the row of the owner says whether the commit is stored. After a failed commit the folder is made from the stored marks.
  */
 import { randomInt } from "node:crypto";
-import type { CommitOutcome, CommitRequest, Owner, WritableStore } from "../port.ts";
+import type { CommitOutcome, CommitRequest, Owner, Reconnection, WritableStore } from "../port.ts";
 import { COUNTED, type Counted } from "../schema/codes.ts";
 import { StorageError } from "../sqlite/storage-error.ts";
 import { commitFolded } from "./commit.ts";
@@ -125,6 +125,14 @@ class PostgresStore implements WritableStore {
     } catch {
       return false;
     }
+  }
+
+  reconnect(): Promise<Reconnection> | null {
+    if (this.#isClosed || (!this.#isFenced && this.#session.connection.isOpen)) return null;
+    return this.#reconnect().then(
+      () => (this.#isFenced ? { kind: "fenced" } : { kind: "connected" }),
+      (cause: unknown) => ({ kind: "unreachable", error: toPostgresError(cause).message }),
+    );
   }
 
   async close(failed: boolean): Promise<void> {

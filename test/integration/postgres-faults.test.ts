@@ -132,6 +132,33 @@ t.test("faults of PostgreSQL", { skip }, async (t) => {
     t.equal(await count(), 1);
   });
 
+  await t.test("an idle writer whose session ends connects again, and has the store before a server that starts", async (t) => {
+    const { database, proxy, admin, store, count } = await setUp(t, server, "idle");
+    const reconnect = async () => {
+      for (;;) {
+        const attempt = store.reconnect?.() ?? null;
+        if (attempt !== null) return attempt;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    t.equal(store.reconnect?.(), null, "connected");
+    await admin.run(END_WRITER);
+    t.strictSame(await reconnect(), { kind: "connected" });
+    t.equal(store.reconnect?.(), null);
+    await t.rejects(openPostgresStore(urlOf(database), OPTIONS), { fault: "busy", message: /another Millrace has the store/ });
+    t.match(await store.commit(countOne(store)), { kind: "applied" });
+    proxy.isDown = true;
+    await admin.run(END_WRITER);
+    t.match(await reconnect(), { kind: "unreachable", error: /does not answer at 127.0.0.1/ });
+    const later = await openPostgresStore(urlOf(database), OPTIONS);
+    proxy.isDown = false;
+    t.strictSame(await reconnect(), { kind: "fenced" });
+    t.strictSame(await reconnect(), { kind: "fenced" }, "for good");
+    t.strictSame(await store.commit(countOne(store)), { kind: "fenced" });
+    t.equal(await count(), 1);
+    await later.close(false);
+  });
+
   await t.test("a full disk: refused until there is room", async (t) => {
     const folder = t.testdir();
     const disk = join(folder, "disk");

@@ -71,6 +71,23 @@ t.test("blocking reads of PostgreSQL", { skip }, async (t) => {
     usable(t, reads);
   });
 
+  await t.test("a locked table is an error that says so", async (t) => {
+    const reads = reader(t, 200);
+    const holder = await Connection.open(settings);
+    t.teardown(() => holder.close());
+    await holder.run("CREATE TABLE locked ()");
+    await holder.run("BEGIN; LOCK TABLE locked");
+    t.match(
+      failure(() => reads.all("SELECT 1 FROM locked")),
+      {
+        name: "StorageError",
+        fault: "busy",
+        message: /another session has locked a table of the store/,
+      },
+    );
+    usable(t, reads);
+  });
+
   await t.test("a connection that is lost while the caller waits is an error, and the next read has a new one", async (t) => {
     const reads = reader(t);
     t.equal(failure(() => reads.all("SELECT pg_terminate_backend(pg_backend_pid())")).code, "57P01");

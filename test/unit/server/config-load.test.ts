@@ -175,7 +175,7 @@ t.test("the store and the key of secrets from the command line and the environme
   for (const wrong of ["postgres://u:secret@h", "postgres:///d", "/a/file", "mysql://h/d"])
     t.throws(() => loadConfig({}, { MILLRACE_STORE: wrong }, dir), {
       name: "ConfigError",
-      message: "MILLRACE_STORE must be the URL of a PostgreSQL database: postgres://user:password@host:5432/database",
+      message: /^MILLRACE_STORE must be the URL of a PostgreSQL database: postgres:\/\/user:password@host:5432\/database, with @ as %40/,
     });
   t.throws(() => loadConfig({}, { MILLRACE_SECRET_KEY: "short" }, dir), {
     message: /^MILLRACE_SECRET_KEY holds no key of secrets/,
@@ -226,6 +226,7 @@ t.test("a wrong value names the file, the key and what was expected", async (t) 
     ["server = 3", /server must be a table/],
     ["[store]\npath = 1", /\[store\] path is not supported: \[store\] has url and wait_secs/],
     ["[store]\nurl = 'mysql://h/d'", /\[store\] url must be the URL of a PostgreSQL database/],
+    ["[store]\nurl = 'postgres://u:9@ss/x@h/d'", /with @ as %40, \/ as %2F, \? as %3F and # as %23 in the password$/],
     ["[store]\nurl = 'postgres://h'", /\[store\] url must be the URL of a PostgreSQL database/],
     ["[server\n", /millrace\.toml: line 1, column 8: /],
   ];

@@ -1,9 +1,9 @@
 /** What the store writer does with each outcome of the port, from a store that answers as a test says. */
 import t from "tap";
-import { COMMITS, GATEWAY } from "#actors/names";
-import { type CommitDone, type Probed, StoreWriter } from "#actors/store-writer/store-writer";
+import { COMMITS, GATEWAY, SERVER_LOG } from "#actors/names";
+import { type CommitDone, type Probed, type Reconnected, StoreWriter } from "#actors/store-writer/store-writer";
 import { Outbox } from "#runtime/effect";
-import type { CommitOutcome, CommitRequest, WritableStore } from "#storage/port";
+import type { CommitOutcome, CommitRequest, Reconnection, WritableStore } from "#storage/port";
 import { type Batch, emptyDecision } from "#storage/write/batch";
 
 type Answer = CommitOutcome | Promise<CommitOutcome>;
@@ -33,6 +33,13 @@ class AnsweringStore implements WritableStore {
     return this.probes.shift() ?? true;
   }
 
+  /** Null while the store is connected. */
+  connecting: Promise<Reconnection> | null = null;
+
+  reconnect(): Promise<Reconnection> | null {
+    return this.connecting;
+  }
+
   close(): void {
     // Nothing is open.
   }
@@ -42,17 +49,19 @@ function setup(...answers: Answer[]) {
   const clock = { us: 0 };
   const store = new AnsweringStore();
   store.answers = answers;
-  const reported: (CommitDone | Probed)[] = [];
+  const reported: (CommitDone | Probed | Reconnected)[] = [];
   const writer = new StoreWriter(store, { nowUs: () => clock.us, done: (message) => void reported.push(message) });
+  const logged: string[] = [];
   const receive = (message: Parameters<StoreWriter["receive"]>[0]) => {
     const out = new Outbox();
     writer.receive(message, out);
     const sentTo = (name: string): unknown[] =>
       out.effects.flatMap((effect) => (effect.kind === "Send" && effect.to === name ? [effect.message] : []));
     const timers = out.effects.flatMap((effect) => (effect.kind === "SetTimer" ? [effect.key] : []));
+    logged.push(...sentTo(SERVER_LOG).map((line) => (line as { text: string }).text));
     return { core: sentTo(COMMITS), gateway: sentTo(GATEWAY), timers };
   };
-  return { store, clock, reported, receive };
+  return { store, clock, reported, logged, receive };
 }
 
 function request(number: number, refusals = 0): CommitRequest {
@@ -168,7 +177,7 @@ t.test("a commit that takes its time: what arrives meanwhile waits in its order"
   const late = Promise.withResolvers<CommitOutcome>();
   const { store, reported, receive } = setup(late.promise);
   t.same(receive(request(1)), { core: [], gateway: [], timers: [] });
-  receive({ kind: "Look" });
+  t.same(receive({ kind: "Look" }), { core: [], gateway: [], timers: ["look"] });
   receive(request(2));
   t.equal(store.asked.length, 1, "one commit at a time");
   late.resolve(store.applied(1));
@@ -180,8 +189,84 @@ t.test("a commit that takes its time: what arrives meanwhile waits in its order"
     { kind: "Acknowledged", number: 1 },
     { kind: "Acknowledged", number: 2 },
   ]);
-  t.same(answered.timers, ["look"]);
+  t.same(answered.timers, []);
   t.same(receive(done), { core: [], gateway: [], timers: [] }, "the answer to a commit that is over");
+});
+
+t.test("a commit without any answer: clients are told after ten seconds", async (t) => {
+  const late = Promise.withResolvers<CommitOutcome>();
+  const { store, clock, reported, receive } = setup(late.promise);
+  receive(request(1));
+  clock.us = 9_999_999;
+  t.same(receive({ kind: "Look" }).gateway, []);
+  clock.us = 10_000_000;
+  t.match(receive({ kind: "Look" }).gateway, [{ kind: "ReadOnly", on: true, status: 503, silent: true, since: 0 }]);
+  t.same(receive({ kind: "Look" }).gateway, [], "told once");
+  late.resolve(store.applied(1));
+  await late.promise;
+  const [done] = reported;
+  if (done === undefined) throw new Error("the outcome is not reported");
+  t.match(receive(done).gateway, [{ kind: "ReadOnly", on: false }, { kind: "Committed" }]);
+});
+
+t.test("a connection that is lost between two commits", async (t) => {
+  const nothing = { core: [], gateway: [], timers: [] };
+  /** Lets the store answer the attempt that the look begins. */
+  const look = async ({ store, reported, receive }: ReturnType<typeof setup>, outcome: Reconnection) => {
+    store.connecting = Promise.resolve(outcome);
+    t.same(receive({ kind: "Look" }), { ...nothing, timers: ["look"] });
+    await new Promise((resolve) => setImmediate(resolve));
+    store.connecting = null;
+    const done = reported.pop();
+    if (done === undefined) throw new Error("the attempt is not reported");
+    return { first: receive(done), repeated: receive(done) };
+  };
+
+  await t.test("made again at once: only the log says so", async (t) => {
+    const all = setup();
+    t.same(await look(all, { kind: "connected" }), { first: nothing, repeated: nothing });
+    t.same(all.logged, ["the connection to the store was lost, and was made again after 0 ms"]);
+    t.same(all.receive({ kind: "Look" }), { ...nothing, timers: ["look"] });
+  });
+
+  await t.test("not made again within a second: clients are told, until it is", async (t) => {
+    const all = setup();
+    const away: Reconnection = { kind: "unreachable", error: "nothing answers" };
+    t.same((await look(all, away)).first, nothing);
+    all.clock.us = 1_000_000;
+    t.match((await look(all, away)).first.gateway, [
+      { kind: "ReadOnly", on: true, status: 503, error: "nothing answers", since: 0, silent: true },
+    ]);
+    t.match((await look(all, { kind: "connected" })).first.gateway, [{ kind: "ReadOnly", on: false }]);
+    t.same(all.logged, ["the store takes no changes: nothing answers", "the store takes changes again"]);
+  });
+
+  await t.test("another server has the store: read-only for good", async (t) => {
+    const all = setup();
+    t.match((await look(all, { kind: "fenced" })).first, {
+      core: [{ kind: "Rejected", refusals: 1 }],
+      gateway: [{ kind: "ReadOnly", on: true, error: /another Millrace has taken over the store/ }],
+      timers: [],
+    });
+    all.store.connecting = Promise.resolve({ kind: "fenced" });
+    t.same(all.receive({ kind: "Look" }), { ...nothing, timers: ["look"] });
+    t.match(all.logged, [/the store takes no changes: another Millrace has taken over/]);
+  });
+
+  await t.test("a commit waits for the attempt under way", async (t) => {
+    const { store, reported, receive } = setup();
+    store.connecting = Promise.resolve({ kind: "unreachable", error: "nothing answers" });
+    receive({ kind: "Look" });
+    t.same(receive(request(1)), nothing);
+    t.same(receive({ kind: "Look" }), { ...nothing, timers: ["look"] });
+    t.equal(store.asked.length, 0);
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(reported.length, 1, "one attempt at a time");
+    const [done] = reported;
+    if (done === undefined) throw new Error("the attempt is not reported");
+    t.match(receive(done).core, [{ kind: "Acknowledged", number: 1 }]);
+    t.equal(store.asked.length, 1);
+  });
 });
 
 t.test("a commit that no store can take is a defect", async (t) => {
