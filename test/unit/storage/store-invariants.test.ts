@@ -38,6 +38,15 @@ t.test("a run that a person forces ahead of its skipped fire breaks nothing", as
   );
 });
 
+t.test("runs from before their course was recorded break nothing, whether they have moved since or not", async (t) => {
+  const store = soundStore(new SecretBox(keyFile(join(t.testdir(), "secret.key"))));
+  store.database.exec("UPDATE runs SET marks = NULL WHERE id = 1; UPDATE runs SET marks = '' WHERE id = 2");
+  t.same(
+    findingsIn(store, NO_TOTALS).filter(({ id }) => id === "I14"),
+    [],
+  );
+});
+
 for (const [id, sql, text, level = "broken"] of DAMAGES) {
   t.test(`${id}: ${sql}`, async (t) => {
     const store = soundStore(new SecretBox(keyFile(join(t.testdir(), "secret.key"))));
