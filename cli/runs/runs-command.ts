@@ -13,7 +13,7 @@ const IDS = { name: "<id...>", description: "ids of runs" };
 
 const LS: CommandSpec = {
   name: "ls",
-  description: "list runs, newest first",
+  description: "list runs: those under way, then the ended ones, newest first, then those that are due later",
   connects: true,
   options: [
     { flags: "--flow <name>", description: "only runs of this flow" },

@@ -1,4 +1,4 @@
-/** `millrace runs ls`. */
+/** `millrace runs ls`, in the order of the dashboard: fires that are kept in advance do not stand before what has run. */
 
 import { isTerminal, STATE_TYPES, SUB_STATES } from "#protocol/records/state";
 import type { Millrace, Run } from "#sdk/client/index";
@@ -33,7 +33,7 @@ export async function listRuns(options: RunListOptions): Promise<number> {
   const filter = { flow, project, parameters, ...(await stateFilter(client, options.state)) };
   const filtered = Object.values(filter).some((value) => value !== undefined);
   return await show(client, options, {
-    read: () => client.runs.list(filter, { pageSize: Math.min(limit, PAGE_MAX) }).first(limit),
+    read: () => client.runs.list({ ...filter, sort: "activity" }, { pageSize: Math.min(limit, PAGE_MAX) }).first(limit),
     lines(runs, out) {
       if (runs.length > 0) return renderRuns(runs, out);
       return out.live ? [filtered ? "No run matches." : "There are no runs yet."] : [];

@@ -30,7 +30,7 @@ t.test("the list has keys, and intervals as they are written; a skipped run neve
   const home = join(folder, "home");
   await serve(t, folder, home);
   const client = new Millrace({ home });
-  const { flow_id } = await client.runs.create(FLOW);
+  const { flow_id, id: run_id } = await client.runs.create(FLOW);
   for (const [key, interval] of [
     ["often", 90],
     ["six-hours", 21_600],
@@ -41,6 +41,11 @@ t.test("the list has keys, and intervals as they are written; a skipped run neve
   t.match(out, /often +every 90s/);
   t.match(out, /six-hours +every 6h/);
   t.match(out, /daily +every 1d/);
+  await client.runs.cancel(run_id);
+  const fires = await client.runs.list({ state_type: "Scheduled" }).first(100);
+  t.ok(fires.length > 20 && fires.every((fire) => fire.id > run_id), "fires are kept in advance");
+  const [listed] = JSON.parse((await millrace("runs", "ls", "--json", "--home", home)).out);
+  t.equal(listed.id, run_id, "what has run comes before the fires that are not due");
   const state = { type: "Completed", name: "Skipped" } as Run["state"];
   t.equal(startText({ start_time: null, state }), "never");
   t.equal(startText({ start_time: null, state: { ...state, type: "Scheduled", name: "Scheduled" } }), "not yet");
