@@ -31,7 +31,7 @@ const SELECT_BACKFILL = `SELECT id, external_id, flow_id, parameter, start_value
 /** Runs of a backfill by state name. */
 export function countsOfBackfill(statements: Statements, id: number): Map<string, number> {
   const sql = `SELECT state_type, state_name, count(*) FROM runs INDEXED BY runs_backfill
-    WHERE backfill_id = ? GROUP BY state_type, state_name`;
+    WHERE backfill_id = ? GROUP BY state_type, state_name ORDER BY state_type, state_name NULLS FIRST`;
   // A Map, because state names are arbitrary and may equal an inherited property of an object.
   const counts = new Map<string, number>();
   for (const [type, name, count] of statements.raw<[number, string | null, number]>(sql).all(id)) {

@@ -21,7 +21,7 @@ type Row = [state_type: number, state_name: string | null, count: number];
 
 const COLUMNS = "SELECT r.state_type, r.state_name, count(*)";
 const ALL: readonly Source[] = [{ from: "runs r NOT INDEXED", where: new Conditions() }];
-const GROUPS = "GROUP BY r.state_type, r.state_name ORDER BY r.state_type, r.state_name NULLS FIRST";
+const GROUPS = "GROUP BY r.state_type, r.state_name";
 
 class Tally {
   readonly #states = new Map<string, number>();
@@ -35,7 +35,11 @@ class Tally {
   }
 
   get json(): string {
-    const states = [...this.#states].filter(([, count]) => count > 0).map(([name, count]) => `${JSON.stringify(name)}:${count}`);
+    // In the order of the names: the order in which sources find states differs from store to store.
+    const states = [...this.#states]
+      .filter(([, count]) => count > 0)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, count]) => `${JSON.stringify(name)}:${count}`);
     return `{"total":${this.#total},"states":{${states.join(",")}}${this.more ? ',"more":true' : ""}}`;
   }
 }
@@ -59,7 +63,7 @@ function countKept(statements: Statements, query: RunCountsQuery, tally: Tally):
   if (!possible) return;
   const rest = (where: string) => `${where} AND ${conditions.sql}`;
   const ended = `SELECT r.state_type, sum(r.count) FROM counts r
-    ${rest(`WHERE r.kind = ${COUNT_KIND.runs} AND r.state_type IN (${ENDED_CODES.join(", ")})`)} GROUP BY r.state_type ORDER BY r.state_type`;
+    ${rest(`WHERE r.kind = ${COUNT_KIND.runs} AND r.state_type IN (${ENDED_CODES.join(", ")})`)} GROUP BY r.state_type`;
   for (const [type, count] of statements.raw<[number, number]>(ended).all(...conditions.values))
     tally.add(stateType(type), count);
   const named = `${COLUMNS} FROM runs r INDEXED BY runs_sub_state
@@ -74,10 +78,10 @@ function countKept(statements: Statements, query: RunCountsQuery, tally: Tally):
 
 function countAll(statements: Statements, tally: Tally): void {
   const ended = `SELECT state_type, sum(count) FROM counts WHERE kind = ${COUNT_KIND.runs}
-    AND state_type IN (${ENDED_CODES.join(", ")}) GROUP BY state_type ORDER BY state_type`;
+    AND state_type IN (${ENDED_CODES.join(", ")}) GROUP BY state_type`;
   for (const [type, count] of statements.raw<[number, number]>(ended).all()) tally.add(stateType(type), count);
   const named = `SELECT r.state_name, count(*) FROM runs r INDEXED BY runs_sub_state
-    WHERE r.end_time IS NOT NULL AND r.state_name IS NOT NULL GROUP BY r.state_name ORDER BY r.state_name`;
+    WHERE r.end_time IS NOT NULL AND r.state_name IS NOT NULL GROUP BY r.state_name`;
   for (const [name, count] of statements.raw<[string, number]>(named).all()) {
     tally.add(name, count);
     for (const [type, part] of typesNamed(statements, name, count)) tally.add(type, -part);
@@ -90,7 +94,7 @@ function countAll(statements: Statements, tally: Tally): void {
 function typesNamed(statements: Statements, name: string, count: number): [StateType, number][] {
   if (Object.hasOwn(SUB_STATES, name)) return [[SUB_STATES[name as keyof typeof SUB_STATES], count]];
   const sql = `SELECT r.state_type, count(*) FROM runs r INDEXED BY runs_sub_state
-    WHERE r.end_time IS NOT NULL AND r.state_name = ? GROUP BY r.state_type ORDER BY r.state_type`;
+    WHERE r.end_time IS NOT NULL AND r.state_name = ? GROUP BY r.state_type`;
   return statements
     .raw<[number, number]>(sql)
     .all(name)

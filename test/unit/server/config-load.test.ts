@@ -175,7 +175,8 @@ t.test("the store and the key of secrets from the command line and the environme
   for (const wrong of ["postgres://u:secret@h", "postgres:///d", "/a/file", "mysql://h/d"])
     t.throws(() => loadConfig({}, { MILLRACE_STORE: wrong }, dir), {
       name: "ConfigError",
-      message: /^MILLRACE_STORE must be the URL of a PostgreSQL database: postgres:\/\/user:password@host:5432\/database, with @ as %40/,
+      message:
+        /^MILLRACE_STORE must be the URL of a PostgreSQL database: postgres:\/\/user:password@host:5432\/database, with @ as %40/,
     });
   t.throws(() => loadConfig({}, { MILLRACE_SECRET_KEY: "short" }, dir), {
     message: /^MILLRACE_SECRET_KEY holds no key of secrets/,
