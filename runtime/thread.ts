@@ -28,9 +28,10 @@ const DRAIN_MS = 500;
 
 /**
  * Heap of each thread for short-lived objects, which are almost everything a message allocates. A small heap stays in the
- * processor's cache: under load 20 MB less per process than with the default of 48, and no more CPU per run.
+ * processor's cache: with 8 instead of 16 MB a loaded server takes 17 MB less, with 16 instead of the default of 48 MB 20 MB
+ * less, and no more CPU per run.
  */
-const YOUNG_GENERATION_MB = 16;
+const YOUNG_GENERATION_MB = 8;
 
 /** The name to which worker threads report exits of their actors. */
 export const EXIT_REPORTS = "exit-reports";

@@ -20,8 +20,11 @@ const CHECKPOINT_PAGES = 16_000;
 /** A WAL that grew behind a long reader is truncated to this size. */
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Page caches, KiB: the writer's cache holds the inner pages of its indexes at a million runs. */
-const WRITER_CACHE_KIB = 32_768;
+/**
+ * Page caches, KiB. A larger cache of the writer makes commits slower: when SQLite rearranges pages, the page number that it
+ * uses for a moment is above all others, and SQLite then reads its whole page table to forget that number.
+ */
+const WRITER_CACHE_KIB = 8_192;
 const READER_CACHE_KIB = 8_192;
 
 /** Throws for a library version that can lose commits. */

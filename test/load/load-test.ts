@@ -118,9 +118,12 @@ function scrapeEachSecond({ endpoint }: Target): () => Promise<void> {
   };
 }
 
-async function secondOfTree(tree: string, { durability, token, compiled }: LoadOptions): Promise<Target> {
+async function secondOfTree(tree: string, { durability, token, compiled, storeRuns, seed }: LoadOptions): Promise<Target> {
   // This checkout may be compared with itself.
-  return { ...(await startOwnServer({ home: null, durability, token, compiled }, undefined, tree)), name: "tree" };
+  return {
+    ...(await startOwnServer({ home: null, durability, token, compiled }, { runs: storeRuns, seed }, tree)),
+    name: "tree",
+  };
 }
 
 function firstTarget(options: LoadOptions): Promise<Target> {

@@ -91,7 +91,7 @@ export const USAGE = `usage: npm run load -- [options]
   --burst N         backlog of the burst phase (${DEFAULTS.burst})
   --park N          waiting polls of the park and rest phases (${DEFAULTS.park})
   --seed-runs N     ended runs made before the first phase (${DEFAULTS.seedRuns})
-  --store-runs N    ended runs in the new store of the started server, and in that of --compare postgres (${DEFAULTS.storeRuns})
+  --store-runs N    ended runs in the new store of the started server, and in that of --compare tree or postgres (${DEFAULTS.storeRuns})
   --seed N          seed of texts, ids and outcomes (${DEFAULTS.seed})
   --url URL         a running server instead of one started for this; it gets many runs, so never one you need
   --token TEXT      bearer token of that server
