@@ -33,14 +33,22 @@ export class StoreFiles {
 
   /** The current problem, or null. */
   problem(): string | null {
-    for (const [file, identity] of this.#identities) {
-      const stats = statSync(file, { throwIfNoEntry: false });
-      if (stats === undefined) return `${file} was removed or renamed while the server runs`;
-      if (identityOf(stats) !== identity) return `${file} was replaced while the server runs`;
-    }
+    // Read first and reported last: a connection that opens an emptied database file deletes the WAL.
+    const wal = this.#displaced(`${this.#path}-wal`);
+    const displaced = this.#displaced(this.#path);
+    if (displaced !== null) return displaced;
     if (this.#truncated === null && lacksPages(this.#path, this.#database, this.#pageBytes))
       this.#truncated = `${this.#path} was truncated while the server runs`;
-    return this.#truncated;
+    return this.#truncated ?? wal;
+  }
+
+  /** What happened to one of the files, or null if it is the file that was there at the start. */
+  #displaced(file: string): string | null {
+    const identity = this.#identities.get(file);
+    if (identity === undefined) return null;
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined) return `${file} was removed or renamed while the server runs`;
+    return identityOf(stats) === identity ? null : `${file} was replaced while the server runs`;
   }
 }
 

@@ -55,6 +55,14 @@ const DAMAGES: Readonly<Record<string, { damage(store: string): void; says: RegE
     says: /db\.sqlite was replaced/,
   },
   truncated: { damage: (store) => truncateSync(store, 0), says: /db\.sqlite was truncated/ },
+  // What SQLite does with the WAL when a thread opens its connection after the truncation.
+  "truncated, whose WAL a new connection deleted,": {
+    damage: (store) => {
+      truncateSync(store, 0);
+      rmSync(`${store}-wal`);
+    },
+    says: /db\.sqlite was truncated/,
+  },
 };
 
 for (const [name, { damage, says }] of Object.entries(DAMAGES)) {
