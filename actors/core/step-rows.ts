@@ -10,13 +10,20 @@ import type { StepStream } from "./step-stream.ts";
 
 type CountOperation = "count_runs" | "count_task_runs";
 
+/** What a step did to a run, as bits of one number: one map leaves less garbage per step than a set for each. */
+const TOUCHED = 1;
+/** The run has no row yet. */
+const NEW = 2;
+/** The run's state has changed, which the stream announces. */
+const ANNOUNCED = 4;
+/** The run's lineage has been set: it is written after the rows of all runs. */
+const LINEAGE = 8;
+
 export class StepRows {
   readonly #step: StepFacts;
   readonly #stream: StepStream;
-  readonly #newRuns = new Set<Run>();
-  readonly #touchedRuns = new Map<Run, boolean>();
-  readonly #touchedTasks = new Set<TaskRun>();
-  readonly #lineages = new Set<Run>();
+  readonly #runs = new Map<Run, number>();
+  readonly #tasks = new Set<TaskRun>();
   readonly #counts: { operation: CountOperation; flowId: number; type: StateType; delta: number }[] = [];
 
   constructor(step: StepFacts, stream: StepStream) {
@@ -31,30 +38,27 @@ export class StepRows {
 
   /** Marks a run that has no row yet. */
   newRun(run: Run): void {
-    this.#newRuns.add(run);
-    this.#touchedRuns.set(run, true);
+    this.#mark(run, NEW | TOUCHED | ANNOUNCED);
   }
 
   /** Marks the row of a run as changed; `announce` if its state has changed. */
   touchRun(run: Run, announce: boolean): void {
-    this.#touchedRuns.set(run, announce || this.#touchedRuns.get(run) === true);
+    this.#mark(run, announce ? TOUCHED | ANNOUNCED : TOUCHED);
   }
 
-  /** Marks a run whose lineage has been set: it is written after the run's own row. */
+  /** Marks a run whose lineage has been set. */
   setLineage(run: Run): void {
-    this.#lineages.add(run);
+    this.#mark(run, LINEAGE);
   }
 
   touchTask(task: TaskRun): void {
-    this.#touchedTasks.add(task);
+    this.#tasks.add(task);
   }
 
   /** Removes the marks of a run that is being deleted. */
   dropRun(run: Run): void {
-    this.#newRuns.delete(run);
-    this.#touchedRuns.delete(run);
-    this.#lineages.delete(run);
-    for (const task of run.tasks.values()) this.#touchedTasks.delete(task);
+    this.#runs.delete(run);
+    for (const task of run.tasks.values()) this.#tasks.delete(task);
   }
 
   /** Counts a move of a run between state types; null stands for before its creation and after its deletion. */
@@ -93,34 +97,50 @@ export class StepRows {
 
   /** Writes the rows touched so far; rows touched later are written again. */
   write(): void {
-    const { decision, state, number } = this.#step;
-    const { ops } = decision;
-    for (const [run, announce] of this.#touchedRuns) {
-      if (this.#newRuns.has(run)) putNewRun(ops, run, state.textsOf(run));
-      else putRun(ops, run);
-      run.marks = "";
-      state.fileRun(run, number);
-      if (announce) this.#stream.addRow("run.updated", run.id);
-    }
-    for (const { id, durable } of this.#lineages) {
-      if (durable === null || durable.lineageId === null) continue;
-      this.put("set_lineage", { id, lineage_id: durable.lineageId, caller_run_id: durable.callerRunId });
-    }
-    for (const task of this.#touchedTasks) {
-      putTask(ops, task);
-      this.#stream.addRow("task_run.updated", task.id);
-    }
-    this.#newRuns.clear();
-    this.#lineages.clear();
-    this.#touchedRuns.clear();
-    this.#touchedTasks.clear();
+    this.#write();
+    this.#runs.clear();
+    this.#tasks.clear();
   }
 
   /** Writes the touched rows and the counts. */
   finish(): void {
-    this.write();
+    this.#write();
     for (const { operation, flowId, type, delta } of this.#counts)
       if (delta !== 0) this.put(operation, { flow_id: flowId, state_type: type, delta });
+  }
+
+  #mark(run: Run, marks: number): void {
+    this.#runs.set(run, marks | (this.#runs.get(run) ?? 0));
+  }
+
+  #write(): void {
+    const { ops } = this.#step.decision;
+    let all = 0;
+    for (const [run, marks] of this.#runs) {
+      all |= marks;
+      if ((marks & TOUCHED) !== 0) this.#writeRun(run, marks);
+    }
+    if ((all & LINEAGE) !== 0) this.#writeLineages();
+    for (const task of this.#tasks) {
+      putTask(ops, task);
+      this.#stream.addRow("task_run.updated", task.id);
+    }
+  }
+
+  #writeRun(run: Run, marks: number): void {
+    const { decision, state, number } = this.#step;
+    if ((marks & NEW) !== 0) putNewRun(decision.ops, run, state.textsOf(run));
+    else putRun(decision.ops, run);
+    run.marks = "";
+    state.fileRun(run, number);
+    if ((marks & ANNOUNCED) !== 0) this.#stream.addRow("run.updated", run.id);
+  }
+
+  #writeLineages(): void {
+    for (const [{ id, durable }, marks] of this.#runs) {
+      if ((marks & LINEAGE) === 0 || durable === null || durable.lineageId === null) continue;
+      this.put("set_lineage", { id, lineage_id: durable.lineageId, caller_run_id: durable.callerRunId });
+    }
   }
 
   #count(operation: CountOperation, flow: Flow, from: StateType | null, to: StateType | null): void {

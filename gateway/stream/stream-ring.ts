@@ -12,7 +12,7 @@ import type { MessageSubject } from "#storage/queries/message-subject";
 /** Longer texts are not cached, so that 4096 artifacts of 1 MB cannot fill the memory. */
 const KEPT_TEXT_MAX = 16 * 1024;
 
-/** One stream message. */
+/** One stream message. An entry of the ring holds another message later: it is read at once and never kept. */
 export interface StreamEntry {
   seq: number;
   kind: StreamKind;
@@ -126,8 +126,17 @@ export class StreamRing {
 
   #put(kind: StreamKind, id: number | string): StreamEntry {
     this.#latest += 1;
-    const entry: StreamEntry = { seq: this.#latest, kind, id, last_id: 0, count: 0, text: undefined, subject: undefined };
-    this.#entries[this.#latest % STREAM_RING_COUNT] = entry;
+    const place = this.#latest % STREAM_RING_COUNT;
+    // An entry is used again for the message that takes its place: no message becomes garbage.
+    const entry = this.#entries[place] ?? newEntry();
+    this.#entries[place] = entry;
+    entry.seq = this.#latest;
+    entry.kind = kind;
+    entry.id = id;
+    entry.last_id = 0;
+    entry.count = 0;
+    entry.text = undefined;
+    entry.subject = undefined;
     return entry;
   }
 
@@ -145,6 +154,10 @@ export class StreamRing {
         return onOneLine(this.#render(entry.kind, entry.id));
     }
   }
+}
+
+function newEntry(): StreamEntry {
+  return { seq: 0, kind: "event.created", id: 0, last_id: 0, count: 0, text: undefined, subject: undefined };
 }
 
 /** Messages with the same key are about the same entity: of messages close together, only the last is sent. */
