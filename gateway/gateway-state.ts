@@ -33,10 +33,7 @@ export class GatewayState {
   constructor(options: GatewayOptions, ports: Required<GatewayPorts>, reads: Reads, bodies: BodyMemory, readiness: Readiness) {
     this.#ports = ports;
     this.#reads = reads;
-    this.#ring = new StreamRing(
-      (kind, id) => reads.renderRow(kind, id),
-      (kind, id) => reads.subjectOf(kind, id),
-    );
+    this.#ring = new StreamRing(reads.messageRows());
     this.#hub = new StreamHub(this.#ring, {
       now: ports.now,
       // A message that cannot be rendered becomes a gap in the stream; that does not require a rebuild.

@@ -57,7 +57,7 @@ export class StepEvents {
     this.#step.state.rules.take("event", count);
     for (let made = 0; made < count; made += 1) {
       this.#stream.add("run.updated", firstId + made);
-      this.#stream.add("event.created", 0);
+      this.#stream.add("event.created", 0, firstId + made);
     }
   }
 
@@ -134,7 +134,7 @@ export class StepEvents {
     const { ops } = this.#step.decision;
     putOperation(ops, "insert_event", row);
     if (this.#ruleDepth > 0) putOperation(ops, "put_event_chain", { depth: this.#ruleDepth });
-    this.#stream.add("event.created", command);
+    this.#stream.add("event.created", command, row.run_id ?? 0);
     return this.#step.state.rules.take("event");
   }
 }

@@ -123,7 +123,7 @@ export class StepRows {
     if ((all & LINEAGE) !== 0) this.#writeLineages();
     for (const task of this.#tasks) {
       putTask(ops, task);
-      this.#stream.addRow("task_run.updated", task.id);
+      this.#stream.addRow("task_run.updated", task.id, task.run_id);
     }
   }
 

@@ -69,7 +69,7 @@ export class Turn implements StepFacts {
     this.ruleDepth = ruleDepth;
     this.traceparent = traceparent;
     this.decision = step?.decision ?? emptyDecision();
-    this.stream = step?.stream ?? new StepStream(this.decision.stream);
+    this.stream = step?.stream ?? new StepStream(this.decision);
     this.rows = step?.rows ?? new StepRows(this, this.stream);
     this.answers = step?.answers ?? new StepAnswers(this);
     this.completed = step?.completed ?? [];

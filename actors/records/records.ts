@@ -189,7 +189,7 @@ function createArtifact(turn: Turn, command: Command<"CreateArtifact">): void {
   run.artifacts = withEntry(run.artifacts, external_id, { id, created_at: turn.nowUs });
   const times = { created_at: turn.nowUs, updated_at: turn.nowUs };
   turn.rows.put("put_artifact", { id, external_id, run_id: run.id, task_run_id: taskId, key, kind, data, ...times });
-  turn.stream.add("artifact.updated", id);
+  turn.stream.add("artifact.updated", id, run.id);
   const head = JSON.stringify({ id, external_id, run_id: run.id, task_run_id: taskId, key, kind });
   turn.answers.text(command, 201, `${head.slice(0, -1)},"data":${data},"created_at":${turn.nowUs},"updated_at":${turn.nowUs}}`);
 }

@@ -310,11 +310,12 @@ function merged(decisions: readonly Decision[]): Decision {
     logs: joined(decisions.map(({ logs }) => logs)),
     replies: joined(decisions.map(({ replies }) => replies)),
     stream: joined(decisions.map(({ stream }) => stream)),
+    runs: joined(decisions.map(({ runs }) => runs)),
   };
 }
 
 /** By `concat`, which takes a tenth of the time of appending value by value and of `flat`. */
-function joined(parts: Primitive[][]): Primitive[] {
-  const none: Primitive[] = [];
+function joined<Value extends Primitive>(parts: Value[][]): Value[] {
+  const none: Value[] = [];
   return none.concat(...parts);
 }

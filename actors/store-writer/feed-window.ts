@@ -33,7 +33,7 @@ export class FeedWindow {
   /** The commit to be sent: whole, or only its answers. */
   admit(committed: Committed): Committed {
     if (committed.stream.length === 0) return committed;
-    const bytes = (committed.stream.length + committed.logs.length) * SLOT_BYTES;
+    const bytes = (committed.stream.length + committed.runs.length + committed.logs.length) * SLOT_BYTES;
     const isFull = this.#unread.length >= this.#commitsMax && this.#bytes + bytes > this.#bytesMax;
     if (this.#behind) return answersOf(committed);
     if (isFull) {
@@ -79,5 +79,5 @@ export class FeedWindow {
 /** The answers of a commit, including those that are events. */
 function answersOf(committed: Committed): Committed {
   const events = eventAnswers(committed).flatMap(([command, event]) => [command, 201, event]);
-  return { ...committed, replies: [...committed.replies, ...events], stream: [], first_seq: 0, logs: [] };
+  return { ...committed, replies: [...committed.replies, ...events], stream: [], runs: [], first_seq: 0, logs: [] };
 }

@@ -237,7 +237,15 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #feedRead(seq: number, out: Outbox): void {
     if (!this.#feed.read(seq)) return;
     const first_seq = this.#store.latestSeq + 1;
-    out.send(GATEWAY, { kind: "Committed", replies: [], stream: [], first_seq, first_event_id: 0, logs: [] } satisfies Committed);
+    out.send(GATEWAY, {
+      kind: "Committed",
+      replies: [],
+      stream: [],
+      runs: [],
+      first_seq,
+      first_event_id: 0,
+      logs: [],
+    } satisfies Committed);
   }
 
   /** Requests a checkpoint when enough was committed since the one before, one at a time. */
@@ -260,6 +268,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
       kind: "Committed",
       replies: batch.replies,
       stream: batch.stream,
+      runs: batch.runs,
       first_seq: result?.first_seq ?? 0,
       first_event_id: result?.first_event_id ?? 0,
       logs: result?.logs ?? [],

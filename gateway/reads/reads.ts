@@ -14,7 +14,8 @@ import type { CommandKind } from "#protocol/wire/command";
 import type { StreamKind } from "#protocol/wire/feed";
 import type { AnswerPart } from "#storage/queries/answer-part";
 import { isCallbackOpen } from "#storage/queries/durable-pages";
-import { type MessageSubject, messageSubject } from "#storage/queries/message-subject";
+import { eventName, eventNames, messageSubject, runSubjects } from "#storage/queries/message-subject";
+import { messageTexts } from "#storage/queries/message-texts";
 import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
 import { runHasEnded } from "#storage/queries/run-record";
 import { openReadHandle } from "#storage/read/read-handle";
@@ -24,6 +25,7 @@ import { StorageError } from "#storage/sqlite/storage-error";
 import type { Endpoint, ParsedLargeBody } from "../request/endpoint.ts";
 import { type PathValue, readPathValue } from "../request/path-value.ts";
 import { reply, replyRefusal } from "../request/reply.ts";
+import type { MessageRows, RowsTogether } from "../stream/stream-ring.ts";
 import { type SentPart, StreamedAnswer, UnsentBytes } from "../transport/streamed-answer.ts";
 import type { Exchange } from "../transport/transport-port.ts";
 import { READS, type Read } from "./read-table.ts";
@@ -112,9 +114,15 @@ export class Reads {
     return runHasEnded(this.#statements, id);
   }
 
-  /** What a message of the stream is about, or null for a deleted row. */
-  subjectOf(kind: StreamKind, id: number | string): MessageSubject | null {
-    return messageSubject(this.#statements, kind, id);
+  /** The rows behind the messages of the stream. */
+  messageRows(): MessageRows {
+    const statements = this.#statements;
+    return {
+      render: (kind, id) => this.renderRow(kind, id),
+      subject: (kind, id) => messageSubject(statements, kind, id),
+      eventName: (id) => eventName(statements, id),
+      together: this.#readsHere ? null : rowsTogether(statements),
+    };
   }
 
   /**
@@ -207,6 +215,14 @@ export class Reads {
     else if (fault === "query") replyRefusal(exchange, refuse("read_too_long", READ_LIMIT_MS));
     else this.#ports.failed(exchange, cause);
   }
+}
+
+function rowsTogether(statements: Statements): RowsTogether {
+  return {
+    texts: (kind, ids) => messageTexts(statements, kind, ids),
+    subjects: (runs) => runSubjects(statements, runs),
+    eventNames: (ids) => eventNames(statements, ids),
+  };
 }
 
 const NO_QUERY = {};

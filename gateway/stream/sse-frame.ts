@@ -1,5 +1,6 @@
 /** Server-sent event frames as text. */
 import { STREAM_PIECE_BYTES_MAX } from "#protocol/limits";
+import { readAhead } from "./read-ahead.ts";
 import type { StreamFilter } from "./stream-filter.ts";
 import { entityKey, eventName, type StreamEntry, type StreamRing } from "./stream-ring.ts";
 
@@ -50,10 +51,12 @@ export function coalescedFrames(ring: StreamRing, after: number, filter: StreamF
   const shown = new Map<string, Told>();
   let length = 0;
   let seq = after;
+  let ready = after;
   while (seq < ring.latest && length < STREAM_PIECE_BYTES_MAX) {
+    if (seq === ready) ready = readAhead(ring, seq, ring.latest, filter);
     seq += 1;
     const entry = ring.at(seq);
-    if (entry === undefined || filter?.passes(entry, ring.subjectOf) === false) continue;
+    if (entry === undefined || filter?.passes(entry, ring) === false) continue;
     const key = entityKey(entry);
     const former = shown.get(key);
     const last = former === undefined ? told(entry, ring) : following(former, entry, ring);
@@ -90,10 +93,12 @@ export function backlogFrames(ring: StreamRing, after: number, until: number, fi
   const end = Math.min(until, after + CATCH_UP_MESSAGES_MAX);
   let frames = "";
   let seq = after;
+  let ready = after;
   while (seq < end && frames.length < STREAM_PIECE_BYTES_MAX) {
+    if (seq === ready) ready = readAhead(ring, seq, end, filter);
     seq += 1;
     const entry = ring.at(seq);
-    if (entry === undefined || filter?.passes(entry, ring.subjectOf) === false) continue;
+    if (entry === undefined || filter?.passes(entry, ring) === false) continue;
     const text = ring.textOf(entry);
     if (text !== null) frames += messageFrame(entry, text);
   }

@@ -55,6 +55,14 @@ function wrongWords({ kinds = [], names = [] }: FilterQuery): Refusal | null {
   return null;
 }
 
+/** What a filter asks about a message, which may have to be read from the store. */
+export interface MessageFacts {
+  /** What a message belongs to; null if the row was deleted. */
+  ownerOf(entry: StreamEntry): MessageSubject | null;
+  /** The name of an event; null for other messages, and if the row was deleted. */
+  nameOf(entry: StreamEntry): string | null;
+}
+
 export class StreamFilter {
   /** Equal for equal filters. */
   readonly key: string;
@@ -68,7 +76,7 @@ export class StreamFilter {
   readonly #kinds: ReadonlySet<StreamKind> | null;
   readonly #names: ReadonlySet<string> | null;
   readonly #prefixes: readonly string[];
-  /** True when more than the run decides, so that the subject is needed also where the run is known. */
+  /** True when more than the run decides about what a message belongs to. */
   readonly #asksOwner: boolean;
 
   constructor(key: string, { run_id, flow_id, project, tags, parameters, kinds, names, snapshot }: FilterQuery) {
@@ -85,34 +93,26 @@ export class StreamFilter {
     this.snapshotOf = snapshot === 1 ? this.#run : null;
   }
 
-  /** `subjectOf` reads the store at most once per message. */
-  passes(entry: StreamEntry, subjectOf: (entry: StreamEntry) => MessageSubject | null): boolean {
-    const { kind, id } = entry;
+  passes(entry: StreamEntry, facts: MessageFacts): boolean {
+    const { kind, id, run } = entry;
     if (this.#kinds !== null && !this.#kinds.has(kind)) return false;
-    const asksName = this.#names !== null && kind === "event.created";
-    if (this.#run === null && !this.#asksOwner && !asksName) return true;
-    switch (kind) {
-      // The record is gone, and with it what it belonged to. The deletion of a record that the reader never had is harmless.
-      case "run.deleted":
-        return this.#run === null || this.#run === id;
-      case "schedule.deleted":
-        return this.#run === null && this.#tags.length === 0 && this.#parameters === null;
-      case "run.updated":
-      case "log.appended":
-        if (this.#run !== null && this.#run !== id) return false;
-        if (!this.#asksOwner) return true;
-    }
-    const subject = subjectOf(entry);
-    return subject !== null && this.#passesSubject(subject) && (!asksName || this.#passesName(subject.name ?? ""));
+    // The record is gone, and with it what it belonged to. The deletion of a record that the reader never had is harmless.
+    if (kind === "run.deleted") return this.#run === null || this.#run === id;
+    if (kind === "schedule.deleted") return this.#run === null && this.#tags.length === 0 && this.#parameters === null;
+    // Most messages are decided by the run that they carry: what is read for one message is read for thousands in a second.
+    if (this.#run !== null && run !== 0 && run !== this.#run) return false;
+    if (this.#names !== null && kind === "event.created" && !this.#passesName(facts.nameOf(entry) ?? "")) return false;
+    if (!this.#asksOwner && (this.#run === null || run !== 0)) return true;
+    const owner = facts.ownerOf(entry);
+    return owner !== null && this.#passesOwner(owner);
   }
 
-  #passesSubject(subject: MessageSubject): boolean {
-    const { run, flow, project, tags } = subject;
+  #passesOwner({ run, flow, project, tags, hasParameters }: MessageSubject): boolean {
     if (this.#run !== null && this.#run !== run) return false;
     if (this.#flow !== null && this.#flow !== flow) return false;
     if (this.#project !== null && this.#project !== project) return false;
     if (!this.#tags.every((tag) => tags.includes(tag))) return false;
-    return this.#parameters === null || subject.hasParameters(this.#parameters);
+    return this.#parameters === null || hasParameters(this.#parameters);
   }
 
   #passesName(name: string): boolean {

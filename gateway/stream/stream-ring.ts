@@ -6,32 +6,55 @@
  */
 
 import { STREAM_RING_COUNT } from "#protocol/limits";
-import { type Committed, STREAM_CODE, STREAM_KINDS, type StreamKind } from "#protocol/wire/feed";
+import { type Committed, KINDS_OF_RUNS, STREAM_CODE, STREAM_KINDS, type StreamKind } from "#protocol/wire/feed";
 import type { MessageSubject } from "#storage/queries/message-subject";
+import type { MessageFacts } from "./stream-filter.ts";
 
 /** Longer texts are not cached, so that 4096 artifacts of 1 MB cannot fill the memory. */
 const KEPT_TEXT_MAX = 16 * 1024;
+
+/** Runs whose subjects are kept: those of the messages in the ring, at most. */
+const KEPT_SUBJECTS_MAX = STREAM_RING_COUNT;
 
 /** One stream message. An entry of the ring holds another message later: it is read at once and never kept. */
 export interface StreamEntry {
   seq: number;
   kind: StreamKind;
-  /** The row: an id, or the name of a variable. */
   id: number | string;
-  /** log.appended only: the newest line and the number of lines. */
+  /** The run that the message belongs to, or 0 if it has none or the run has to be read. */
+  run: number;
+  /** Of log.appended only. */
   last_id: number;
   count: number;
-  /** JSON of the message's data; null: nothing to send; undefined: not made yet. */
+  /** JSON of the data once it has been rendered and is short; null: nothing to send. */
   text: string | null | undefined;
-  /** What the message is about, once a filter has asked; null: the row was deleted. */
+  /** What the message is about, once a filter has asked and the run does not tell; null: the row was deleted. */
   subject: MessageSubject | null | undefined;
+  /** Name of the event, once a filter has asked; null for other messages, and if the row was deleted. */
+  name: string | null | undefined;
 }
 
-/** JSON of a row as in GET, or null for a deleted row. */
-export type RenderRow = (kind: StreamKind, id: number | string) => string | null;
+/** Reads the rows behind messages. */
+export interface MessageRows {
+  /** JSON of a row as in GET, or null for a deleted row. */
+  render(kind: StreamKind, id: number | string): string | null;
+  /** What a row belongs to, or null for a deleted row. */
+  subject(kind: StreamKind, id: number | string): MessageSubject | null;
+  /** Null for a deleted row. */
+  eventName(id: number): string | null;
+  /** For a store that takes a round trip for each statement; null where each row is read when its turn comes. */
+  together: RowsTogether | null;
+}
 
-/** What a row belongs to, or null for a deleted row. */
-export type ReadSubject = (kind: StreamKind, id: number | string) => MessageSubject | null;
+/** Reads many rows at once. */
+export interface RowsTogether {
+  /** JSON of the rows of a kind of message that shows a row; of rows that do not exist, and of some others, none. */
+  texts(kind: StreamKind, ids: readonly number[]): ReadonlyMap<number, string>;
+  /** Subjects of the runs that exist. */
+  subjects(runs: readonly number[]): ReadonlyMap<number, MessageSubject>;
+  /** Names of the events that exist. */
+  eventNames(ids: readonly number[]): ReadonlyMap<number, string>;
+}
 
 /** Event names on the wire: deletions are sent as updates that hold `deleted`. */
 const EVENT_NAMES = new Map<StreamKind, string>(STREAM_KINDS.map((kind) => [kind, kind.replace(/\.deleted$/, ".updated")]));
@@ -40,17 +63,17 @@ export function eventName(kind: StreamKind): string {
   return EVENT_NAMES.get(kind) ?? kind;
 }
 
-export class StreamRing {
-  readonly #render: RenderRow;
-  readonly #readSubject: ReadSubject;
+export class StreamRing implements MessageFacts {
+  readonly rows: MessageRows;
   readonly #entries: (StreamEntry | undefined)[] = new Array<StreamEntry | undefined>(STREAM_RING_COUNT).fill(undefined);
+  /** Subjects of runs that exist, by id. */
+  readonly #subjects = new Map<number, MessageSubject>();
   #latest = 0;
   /** From this number on there is no gap. */
   #first = 1;
 
-  constructor(render: RenderRow, readSubject: ReadSubject) {
-    this.#render = render;
-    this.#readSubject = readSubject;
+  constructor(rows: MessageRows) {
+    this.rows = rows;
   }
 
   /** The newest number. */
@@ -81,22 +104,7 @@ export class StreamRing {
       this.#first = commit.first_seq;
       this.#latest = commit.first_seq - 1;
     }
-    let eventId = commit.first_event_id;
-    let logIndex = 0;
-    for (let index = 0; index < commit.stream.length; index += 2) {
-      const kind = STREAM_KINDS[Number(commit.stream[index])];
-      if (kind === undefined) throw new Error(`stream kind ${String(commit.stream[index])} is not known`);
-      const entry = this.#put(kind, idOf(commit.stream[index + 1]));
-      if (kind === "event.created") {
-        entry.id = eventId;
-        eventId += 1;
-      } else if (kind === "log.appended") {
-        entry.id = commit.logs[logIndex] ?? 0;
-        entry.last_id = commit.logs[logIndex + 1] ?? 0;
-        entry.count = commit.logs[logIndex + 2] ?? 0;
-        logIndex += 3;
-      }
-    }
+    this.#putAll(commit);
     return seamless;
   }
 
@@ -109,19 +117,75 @@ export class StreamRing {
   textOf(entry: StreamEntry): string | null {
     if (entry.text !== undefined) return entry.text;
     const text = this.#make(entry);
-    if (text === null || text.length <= KEPT_TEXT_MAX) entry.text = text;
+    this.keep(entry, text);
     return text;
   }
 
-  /** What the message is about: read once, for all filters. */
-  readonly subjectOf = (entry: StreamEntry): MessageSubject | null => {
-    if (entry.subject === undefined) entry.subject = this.#readSubject(entry.kind, entry.id);
+  /** Keeps the text of a message unless the text is long. */
+  keep(entry: StreamEntry, text: string | null): void {
+    if (text === null || text.length <= KEPT_TEXT_MAX) entry.text = text;
+  }
+
+  /** What a message belongs to; null if the row was deleted. */
+  ownerOf(entry: StreamEntry): MessageSubject | null {
+    const ofRun = entry.run === 0 ? null : this.#subjectOfRun(entry.run);
+    if (ofRun !== null) return ofRun;
+    if (entry.subject === undefined) entry.subject = this.rows.subject(entry.kind, entry.id);
     return entry.subject;
-  };
+  }
+
+  /** The name of an event; null for other messages. */
+  nameOf(entry: StreamEntry): string | null {
+    if (entry.name === undefined) entry.name = entry.kind === "event.created" ? this.rows.eventName(Number(entry.id)) : null;
+    return entry.name;
+  }
+
+  /** Whether the subject of a run is known without a read. */
+  knowsRun(run: number): boolean {
+    return this.#subjects.has(run);
+  }
+
+  keepSubject(run: number, subject: MessageSubject): void {
+    if (this.#subjects.size >= KEPT_SUBJECTS_MAX) this.#subjects.clear();
+    this.#subjects.set(run, subject);
+  }
 
   /** The run as it is now, on one line; a deletion if it does not exist. */
   runText(id: number): string {
-    return onOneLine(this.#render("run.updated", id)) ?? JSON.stringify({ id, deleted: true });
+    return onOneLine(this.rows.render("run.updated", id)) ?? JSON.stringify({ id, deleted: true });
+  }
+
+  #putAll({ stream, runs, logs, first_event_id }: Committed): void {
+    let eventId = first_event_id;
+    let runIndex = 0;
+    let logIndex = 0;
+    for (let index = 0; index < stream.length; index += 2) {
+      const kind = STREAM_KINDS[Number(stream[index])];
+      if (kind === undefined) throw new Error(`stream kind ${String(stream[index])} is not known`);
+      const entry = this.#put(kind, idOf(stream[index + 1]));
+      if (kind === "event.created") {
+        entry.id = eventId;
+        eventId += 1;
+      } else if (kind === "log.appended") {
+        entry.id = logs[logIndex] ?? 0;
+        entry.last_id = logs[logIndex + 1] ?? 0;
+        entry.count = logs[logIndex + 2] ?? 0;
+        logIndex += 3;
+      } else if (kind === "run.deleted") this.#subjects.delete(Number(entry.id));
+      if (kind === "run.updated" || kind === "log.appended") entry.run = Number(entry.id);
+      else if (KINDS_OF_RUNS.has(kind)) {
+        entry.run = runs[runIndex] ?? 0;
+        runIndex += 1;
+      }
+    }
+  }
+
+  #subjectOfRun(run: number): MessageSubject | null {
+    const known = this.#subjects.get(run);
+    if (known !== undefined) return known;
+    const subject = this.rows.subject("run.updated", run);
+    if (subject !== null) this.keepSubject(run, subject);
+    return subject;
   }
 
   #put(kind: StreamKind, id: number | string): StreamEntry {
@@ -133,31 +197,30 @@ export class StreamRing {
     entry.seq = this.#latest;
     entry.kind = kind;
     entry.id = id;
+    entry.run = 0;
     entry.last_id = 0;
     entry.count = 0;
     entry.text = undefined;
     entry.subject = undefined;
+    entry.name = undefined;
     return entry;
   }
 
-  #make(entry: StreamEntry): string | null {
-    switch (entry.kind) {
-      case "run.deleted":
-      case "rule.deleted":
-      case "schedule.deleted":
-        return JSON.stringify({ id: entry.id, deleted: true });
-      case "variable.deleted":
-        return JSON.stringify({ name: entry.id, deleted: true });
-      case "log.appended":
-        return JSON.stringify({ run_id: entry.id, last_id: entry.last_id, count: entry.count });
-      default:
-        return onOneLine(this.#render(entry.kind, entry.id));
-    }
+  #make({ kind, id, last_id, count }: StreamEntry): string | null {
+    if (showsRow(kind)) return onOneLine(this.rows.render(kind, id));
+    if (kind === "log.appended") return JSON.stringify({ run_id: id, last_id, count });
+    return JSON.stringify(kind === "variable.deleted" ? { name: id, deleted: true } : { id, deleted: true });
   }
 }
 
 function newEntry(): StreamEntry {
-  return { seq: 0, kind: "event.created", id: 0, last_id: 0, count: 0, text: undefined, subject: undefined };
+  const nothing = { text: undefined, subject: undefined, name: undefined };
+  return { seq: 0, kind: "event.created", id: 0, run: 0, last_id: 0, count: 0, ...nothing };
+}
+
+/** Whether the text of such a message is a row of the store; the others hold what they tell. */
+export function showsRow(kind: StreamKind): boolean {
+  return kind !== "log.appended" && !kind.endsWith(".deleted");
 }
 
 /** Messages with the same key are about the same entity: of messages close together, only the last is sent. */
@@ -166,7 +229,7 @@ export function entityKey(entry: StreamEntry): string {
 }
 
 /** Line breaks in JSON text are only layout, but would end a frame's line. */
-function onOneLine(text: string | null): string | null {
+export function onOneLine(text: string | null): string | null {
   return text !== null && /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, " ") : text;
 }
 

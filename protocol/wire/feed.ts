@@ -27,6 +27,9 @@ export const STREAM_KINDS = [
 
 export type StreamKind = (typeof STREAM_KINDS)[number];
 
+/** Kinds whose messages have a run in Committed.runs. */
+export const KINDS_OF_RUNS: ReadonlySet<StreamKind> = new Set(["task_run.updated", "event.created", "artifact.updated"]);
+
 /** The code of a stream kind in a flat array. */
 export const STREAM_CODE = Object.fromEntries(STREAM_KINDS.map((kind, index) => [kind, index])) as Record<StreamKind, number>;
 
@@ -43,6 +46,11 @@ export interface Committed {
    * stands for the k-th entry of `logs`; its id slot is 0.
    */
   stream: Primitive[];
+  /**
+   * The k-th entry of `stream` that is about a task run, an event or an artifact belongs to the k-th run here; 0 for an entry
+   * whose run, if any, has to be read.
+   */
+  runs: number[];
   /**
    * Stream number of the first entry of `stream`; the others follow without gaps. Without entries: the next number, or 0 if
    * unknown.

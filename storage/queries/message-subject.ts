@@ -1,4 +1,8 @@
-/** What a stream message is about, for filters of the stream: by key alone, because the gateway's own thread asks. */
+/**
+ * What stream messages are about, for filters of the stream: by key alone, because the gateway's own thread asks.
+ *
+ * SQLite only: json_each (= ANY of an array).
+ */
 import type { StreamKind } from "#protocol/wire/feed";
 import type { Statements } from "../sqlite/statements.ts";
 import { hasParameters, type ParameterFilter } from "./parameter-filter.ts";
@@ -10,20 +14,24 @@ export interface MessageSubject {
   project: string | null;
   /** Tags of the run; none for messages that are not about a run. */
   tags: readonly string[];
-  /** Name of an event; null for other messages. */
-  name: string | null;
   /** Whether the run has these parameters; reads the store. */
   hasParameters(filter: ParameterFilter): boolean;
 }
 
 const NO_TAGS: readonly string[] = [];
-const NOTHING: MessageSubject = { run: null, flow: null, project: null, tags: NO_TAGS, name: null, hasParameters: () => false };
+const NOTHING: MessageSubject = { run: null, flow: null, project: null, tags: NO_TAGS, hasParameters: () => false };
 
 type Owner = [run: number | null, flow: number | null];
+type RunRow = [id: number, flow: number, project: string, tags: string | null];
+
+const SELECT_RUN = "SELECT r.id, r.flow_id, f.project, r.tags FROM runs r JOIN flows f ON f.id = r.flow_id";
+const SELECT_NAME = "SELECT e.id, n.name FROM events e JOIN names n ON n.id = e.name";
+const LISTED = "IN (SELECT value FROM json_each(?))";
 
 /** Columns `run_id, flow_id` of the row behind a message. */
 const OWNERS: Partial<Record<StreamKind, string>> = {
   "task_run.updated": "SELECT run_id, NULL FROM task_runs WHERE id = ?",
+  "event.created": "SELECT run_id, flow_id FROM events WHERE id = ?",
   "artifact.updated": "SELECT run_id, NULL FROM artifacts WHERE id = ?",
   "schedule.updated": "SELECT NULL, flow_id FROM schedules WHERE id = ?",
   "backfill.created": "SELECT NULL, flow_id FROM backfills WHERE id = ?",
@@ -35,48 +43,49 @@ const OWNERS: Partial<Record<StreamKind, string>> = {
 
 /** Null when the row was deleted. */
 export function messageSubject(statements: Statements, kind: StreamKind, id: number | string): MessageSubject | null {
-  if (kind === "run.updated" || kind === "log.appended") return subjectOfRun(statements, Number(id));
-  if (kind === "flow.registered") return subjectOfFlow(statements, Number(id));
-  if (kind === "event.created") return subjectOfEvent(statements, Number(id));
+  if (kind === "run.updated" || kind === "log.appended") return runSubject(statements, Number(id));
+  if (kind === "flow.registered") return flowSubject(statements, Number(id));
   const sql = OWNERS[kind];
   if (sql === undefined) return NOTHING;
   const owner = statements.raw<Owner>(sql).get(Number(id));
-  return owner === undefined ? null : subjectOfOwner(statements, owner);
+  if (owner === undefined) return null;
+  const [run, flow] = owner;
+  const subject = run === null ? flowSubject(statements, flow) : runSubject(statements, run);
+  // An event outlives its run and its flow, of which it then has only the ids.
+  return subject === null && kind === "event.created" ? { ...NOTHING, run, flow } : subject;
 }
 
-function subjectOfOwner(statements: Statements, [run, flow]: Owner): MessageSubject | null {
-  if (run !== null) return subjectOfRun(statements, run);
-  return flow === null ? NOTHING : subjectOfFlow(statements, flow);
+/** Null for an unknown run. */
+function runSubject(statements: Statements, id: number): MessageSubject | null {
+  const row = statements.raw<RunRow>(`${SELECT_RUN} WHERE r.id = ?`).get(id);
+  return row === undefined ? null : subjectOf(statements, row);
 }
 
-function subjectOfRun(statements: Statements, id: number): MessageSubject | null {
-  const row = statements
-    .raw<[number, string, string | null]>(
-      "SELECT r.flow_id, f.project, r.tags FROM runs r JOIN flows f ON f.id = r.flow_id WHERE r.id = ?",
-    )
-    .get(id);
-  if (row === undefined) return null;
-  const [flow, project, tags] = row;
+/** The subjects of the runs that exist, by id. */
+export function runSubjects(statements: Statements, ids: readonly number[]): Map<number, MessageSubject> {
+  const rows = statements.raw<RunRow>(`${SELECT_RUN} WHERE r.id ${LISTED}`).all(JSON.stringify(ids));
+  return new Map(rows.map((row) => [row[0], subjectOf(statements, row)]));
+}
+
+function subjectOf(statements: Statements, [run, flow, project, tags]: RunRow): MessageSubject {
   return {
-    ...{ run: id, flow, project, tags: tags === null ? NO_TAGS : (JSON.parse(tags) as string[]), name: null },
-    hasParameters: (filter) => hasParameters(statements, id, filter),
+    ...{ run, flow, project, tags: tags === null ? NO_TAGS : (JSON.parse(tags) as string[]) },
+    hasParameters: (filter) => hasParameters(statements, run, filter),
   };
 }
 
-function subjectOfFlow(statements: Statements, id: number): MessageSubject | null {
+function flowSubject(statements: Statements, id: number | null): MessageSubject | null {
+  if (id === null) return NOTHING;
   const project = statements.raw<[string]>("SELECT project FROM flows WHERE id = ?").get(id)?.[0];
   return project === undefined ? null : { ...NOTHING, flow: id, project };
 }
 
-/** An event outlives its run and its flow, of which it then has only the ids. */
-function subjectOfEvent(statements: Statements, id: number): MessageSubject | null {
-  const row = statements
-    .raw<[string, number | null, number | null]>(
-      "SELECT n.name, e.run_id, e.flow_id FROM events e JOIN names n ON n.id = e.name WHERE e.id = ?",
-    )
-    .get(id);
-  if (row === undefined) return null;
-  const [name, run, flow] = row;
-  const owner = subjectOfOwner(statements, [run, flow]);
-  return owner === null ? { ...NOTHING, run, flow, name } : { ...owner, name };
+/** The name of an event, or null for an unknown id. */
+export function eventName(statements: Statements, id: number): string | null {
+  return statements.raw<[number, string]>(`${SELECT_NAME} WHERE e.id = ?`).get(id)?.[1] ?? null;
+}
+
+/** The names of the events that exist, by id. */
+export function eventNames(statements: Statements, ids: readonly number[]): Map<number, string> {
+  return new Map(statements.raw<[number, string]>(`${SELECT_NAME} WHERE e.id ${LISTED}`).all(JSON.stringify(ids)));
 }

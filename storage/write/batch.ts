@@ -14,6 +14,8 @@ export interface Decision {
   replies: Primitive[];
   /** Stream messages, flat: kind code, id; repeated. */
   stream: Primitive[];
+  /** Run ids of stream messages (Committed.runs). */
+  runs: number[];
 }
 
 /** Decisions sent to the writer. Lines of `logs` are arrays [task_run_id|null, level, logger, timestamp, message]. */
@@ -62,5 +64,5 @@ export function commandsOf({ stream, replies }: Decision): number[] {
 }
 
 export function emptyDecision(): Decision {
-  return { ops: [], logs: [], replies: [], stream: [] };
+  return { ops: [], logs: [], replies: [], stream: [], runs: [] };
 }

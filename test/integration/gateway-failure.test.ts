@@ -87,7 +87,7 @@ t.test("a commit at which it fails is still answered, and the stream reports a g
   const requests = [1, 2].map((id) => server.send("POST", `/api/runs/${id}/cancel`));
   await server.until(() => server.commands.length === 2);
   const replies = server.commands.flatMap(({ id }) => [id, 200, "{}"]);
-  const commit: Committed = { kind: "Committed", replies, stream: [999, 1], first_seq: 7, first_event_id: 0, logs: [] };
+  const commit: Committed = { kind: "Committed", replies, stream: [999, 1], runs: [], first_seq: 7, first_event_id: 0, logs: [] };
   t.throws(() => server.gateway.receive(commit), /stream kind 999 is not known/);
   server.gateway.restart(commit);
   for (const request of requests) t.equal((await request).status, 200);

@@ -6,6 +6,7 @@ import { deflateRawSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { RUN_SORTS } from "#protocol/records/run";
 import { SUB_STATES } from "#protocol/records/state";
+import { STREAM_KINDS } from "#protocol/wire/feed";
 import {
   endedRunsOf,
   hasOldHistory,
@@ -22,6 +23,8 @@ import { loadRun, loadRuns, readTexts, unfinishedRuns } from "#storage/load/load
 import { Connection } from "#storage/postgres/connection";
 import { migratePostgres } from "#storage/postgres/migrate";
 import { openPostgresReadHandle } from "#storage/postgres/read-handle";
+import { eventName, eventNames, type MessageSubject, messageSubject, runSubjects } from "#storage/queries/message-subject";
+import { messageTexts } from "#storage/queries/message-texts";
 import { QUERIES, type QueryArguments, type QueryName, runPart } from "#storage/queries/named";
 import type { Database } from "#storage/sqlite/driver";
 import { Statements } from "#storage/sqlite/statements";
@@ -382,6 +385,47 @@ function compareDurable(facts: Facts, both: Compare): void {
   }
 }
 
+/** What the stream reads of its messages, one by one and together. */
+function compareMessages(t: Test, sqlite: Statements, postgres: Statements): void {
+  const facts = new Facts(sqlite);
+  const [runs, events] = [facts.ids("runs", 500), facts.ids("events", 500)];
+  const single = (name: "run" | "task_run" | "event", id: number) => runPart(sqlite, name, { id })?.text ?? null;
+  const kinds = [
+    ["run.updated", "run", runs],
+    ["task_run.updated", "task_run", facts.ids("task_runs", 500)],
+    ["event.created", "event", events],
+  ] as const;
+  for (const [kind, name, ids] of kinds) {
+    const texts = messageTexts(postgres, kind, ids);
+    t.same(messageTexts(sqlite, kind, ids), texts, `texts of ${kind}`);
+    const expected = ids.map((id) => [id, single(name, id)] as const);
+    t.same(
+      new Map(expected.flatMap(([id, text]) => (text === null || !texts.has(id) ? [] : [[id, text]]))),
+      texts,
+      `texts of ${kind} are those of GET`,
+    );
+    const existing = expected.filter(([, text]) => text !== null).length;
+    t.ok(texts.size > 0.9 * existing, `${texts.size} of ${existing} texts of ${kind} are short`);
+  }
+  for (const statements of [sqlite, postgres]) {
+    const subjects = runs.map((id) => [id, messageSubject(sqlite, "run.updated", id)] as const);
+    t.same(plainSubjects(runSubjects(statements, runs)), plainSubjects(new Map(subjects)), "subjects of runs");
+    const names = events.flatMap((id): [number, string][] => [[id, eventName(sqlite, id) ?? ""]]);
+    t.same(eventNames(statements, events), new Map(names.filter(([, name]) => name !== "")), "names of events");
+  }
+  for (const kind of STREAM_KINDS)
+    for (const id of kind.startsWith("event") ? events : facts.ids("runs", 20)) {
+      const [expected, found] = [sqlite, postgres].map((statements) => messageSubject(statements, kind, id));
+      t.equal(JSON.stringify(found), JSON.stringify(expected), `subject of ${kind} ${id}`);
+    }
+}
+
+/** Without their functions, in the order of the ids. */
+function plainSubjects(subjects: ReadonlyMap<number, MessageSubject | null>): string {
+  const known = [...subjects].filter(([, subject]) => subject !== null);
+  return JSON.stringify(known.sort(([a], [b]) => a - b));
+}
+
 t.test("queries and loads of both stores", { skip }, async (t) => {
   const server = await startPostgres(programs ?? "no programs of PostgreSQL", ["fsync = off"]);
   t.after(() => server.stop());
@@ -397,6 +441,7 @@ t.test("queries and loads of both stores", { skip }, async (t) => {
       const [sqlite, postgres] = [new Statements(database), new Statements(handle)];
       compareQueries(t, sqlite, postgres, met);
       compareLoads(t, sqlite, postgres);
+      compareMessages(t, sqlite, postgres);
       handle.close();
     };
     const { violation } = await runSeed({ seed, messages: MESSAGES, mutation: null, echo: null, inspect: compare });

@@ -2,6 +2,7 @@
  * A whole load test: targets, rounds, phases. With two targets the rounds alternate, so that other load on the machine
  * affects both alike; ratios are computed within a round.
  */
+import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Cleanup, started, withCleanup } from "./cleanup.ts";
@@ -25,6 +26,7 @@ import { prepareFleet } from "./prepare-fleet.ts";
 import type { Part } from "./report/report.ts";
 import { seedRuns } from "./seed-runs.ts";
 import { StandIn } from "./stand-in.ts";
+import { openStream } from "./stream-reader.ts";
 import { joinTarget, type Target, targetRecord } from "./target.ts";
 import { inTurns } from "./turns.ts";
 
@@ -95,6 +97,7 @@ async function measure(options: LoadOptions, part: Part, { progress }: MeasureCo
       await seedRuns(fleet, options.seedRuns, options.seed);
     }
   }
+  if (options.stream !== null) for (const { target } of sides) cleanup(await readStream(target, options.stream));
   const [first] = sides;
   if (options.scrape && first !== undefined) cleanup(scrapeEachSecond(first.target));
   for (let round = 1; round <= options.rounds; round++) {
@@ -115,6 +118,21 @@ function scrapeEachSecond({ endpoint }: Target): () => Promise<void> {
   return async () => {
     clearInterval(timer);
     connection.close();
+  };
+}
+
+/** Reads the event stream as a page or a script does; returns what ends it. A reader that loses its connection fails the process. */
+async function readStream({ endpoint }: Target, query: string): Promise<() => Promise<void>> {
+  const { socket } = openStream(endpoint, query);
+  const [first] = (await once(socket, "data")) as [Buffer];
+  if (!first.toString().startsWith("HTTP/1.1 200")) throw new Error(`GET /api/stream?${query}: ${first.toString()}`);
+  let ended = false;
+  socket.on("close", () => {
+    if (!ended) throw new Error("the server closed the event stream");
+  });
+  return async () => {
+    ended = true;
+    socket.destroy();
   };
 }
 

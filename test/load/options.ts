@@ -42,6 +42,8 @@ export interface LoadOptions {
   compiled: boolean;
   /** Read the metrics of the first server each second. */
   scrape: boolean;
+  /** A reader of each server's event stream: the query of its filter, empty for the whole stream; null for none. */
+  stream: string | null;
 }
 
 export const DEFAULTS: LoadOptions = {
@@ -67,6 +69,7 @@ export const DEFAULTS: LoadOptions = {
   compare: null,
   compiled: false,
   scrape: false,
+  stream: null,
 };
 
 /** Limits of the numbers: what one process and one machine can handle. */
@@ -102,6 +105,7 @@ export const USAGE = `usage: npm run load -- [options]
                     on a PostgreSQL that is started for it, whose CPU is counted
   --compiled        the started servers are those of the compiled packages (npm run build comes first)
   --scrape          reads the metrics of the first server each second; with --compare tree:. those of the second are not read
+  --stream QUERY    reads the event stream of each server with this filter, such as run_id=1, or all of it: --stream all
   --real            real engines that execute flows
   --slots           simulated engines that hold many runs and exchange many reports at a time
   --batch           runs created many at a time
@@ -111,7 +115,7 @@ ${OUTPUT_USAGE}`;
 
 const TEXTS = [
   ...["engines", "creators", "in-flight", "seconds", "runs", "tasks", "logs", "phases", "rounds", "burst", "park", "seed-runs"],
-  ...["store-runs", "seed", "url", "token", "home", "durability", "compare"],
+  ...["store-runs", "seed", "url", "token", "home", "durability", "compare", "stream"],
 ];
 
 export function parseCommandLine(args: readonly string[]): CommandLine<LoadOptions> {
@@ -139,6 +143,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine<LoadOptio
     compare: given.text("compare"),
     compiled: given.flag("compiled"),
     scrape: given.flag("scrape"),
+    stream: given.text("stream") === "all" ? "" : given.text("stream"),
   };
   if (options.url !== null && options.home !== null) throw new UsageError("--home is for a started server, not for --url");
   if (options.storeRuns > 0 && (options.url !== null || options.home !== null))

@@ -126,7 +126,7 @@ function requestOf(writer: Writer, number: number, first: number, stage: number)
   const logs: Primitive[] = [];
   for (let id = first; id < first + PER_COMMIT; id++) writeStage(ops, logs, id, stage);
   return {
-    batch: { kind: "Batch", number, generation: 1, refusals: 0, epoch: null, ops, logs, replies: [], stream: [] },
+    batch: { kind: "Batch", number, generation: 1, refusals: 0, epoch: null, ops, logs, replies: [], stream: [], runs: [] },
     logs: buildLogBlocks(logs, writer.nextLogId),
   };
 }
@@ -142,8 +142,8 @@ function fill(path: string): void {
     putOperation(ops, "insert_flow", flowRow(id, { external_id: uuid(id, 9), project: `p${id % 4}`, name: `flow-${id}` }));
   let number = 1;
   const place = { number, generation: 1, refusals: 0, epoch: null } as const;
-  const batch = { kind: "Batch", ...place, ops, logs: [], replies: [], stream: [] } as const;
-  writer.commit({ batch: { ...batch, logs: [], replies: [], stream: [] }, logs: buildLogBlocks([], 1) });
+  const batch = { kind: "Batch", ...place, ops } as const;
+  writer.commit({ batch: { ...batch, logs: [], replies: [], stream: [], runs: [] }, logs: buildLogBlocks([], 1) });
   let applyUs = 0;
   const commitsMs: number[] = [];
   const tenth = Math.ceil(RUNS / 10 / PER_COMMIT) * PER_COMMIT;

@@ -6,12 +6,12 @@
  * readers only read and count. Then the same with STALLED further readers that read nothing, and the server's memory in that
  * time.
  */
-import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startOwnServer } from "./own-server.ts";
 import { readUsage } from "./process-usage.ts";
 import { ReportingRun } from "./reporting-run.ts";
 import { Samples } from "./samples.ts";
+import { openStream, type StreamReader } from "./stream-reader.ts";
 import type { Target } from "./target.ts";
 
 const [READERS = 500, RATE = 2_000, SECONDS = 10, STALLED = 100] = process.argv.slice(2).map(Number);
@@ -26,20 +26,16 @@ const MIB = 2 ** 20;
 /** Includes the characters after the number, because a number may be split between two packets. */
 const TICK = /"name":"load\.tick","occurred":(\d+),/g;
 
-interface Reader {
-  socket: Socket;
-  bytes: number;
+interface TimedReader extends StreamReader {
   messages: number;
 }
 
-function openReader({ endpoint }: Target, delivery: Samples | null): Reader {
-  const socket = connect(endpoint.port, endpoint.host);
-  const reader: Reader = { socket, bytes: 0, messages: 0 };
-  socket.write(`GET /api/stream HTTP/1.1\r\nHost: ${endpoint.host}\r\n\r\n`);
+function openTimedReader({ endpoint }: Target, delivery: Samples): TimedReader {
   let rest = "";
-  socket.on("data", (data: Buffer) => {
-    reader.bytes += data.length;
-    if (delivery === null) return;
+  const reader: TimedReader = Object.assign(openStream(endpoint, "", take), { messages: 0 });
+  return reader;
+
+  function take(data: Buffer): void {
     const nowUs = Date.now() * 1000;
     const text = rest + data.toString("latin1");
     let end = 0;
@@ -50,9 +46,7 @@ function openReader({ endpoint }: Target, delivery: Samples | null): Reader {
     }
     // Keep a possible beginning of the next match.
     rest = text.slice(Math.max(end, text.length - 200));
-  });
-  socket.on("error", () => undefined);
-  return reader;
+  }
 }
 
 /** Reports at the requested rate; returns the number of events and the elapsed time. */
@@ -72,9 +66,11 @@ async function measure(target: Target, run: ReportingRun, stalled: number): Prom
   const resident = (): number => (readUsage(target.pid ?? 0)?.residentBytes ?? 0) / MIB;
   const cpuUs = (): number => readUsage(target.pid ?? 0)?.cpuUs ?? 0;
   const delivery = new Samples();
-  const readers = Array.from({ length: READERS }, (_, index) => openReader(target, index < TIMED ? delivery : null));
-  const asleep = Array.from({ length: stalled }, () => openReader(target, null));
+  const timed = Array.from({ length: Math.min(READERS, TIMED) }, () => openTimedReader(target, delivery));
+  const readers = [...timed, ...Array.from({ length: READERS - timed.length }, () => openStream(target.endpoint, ""))];
+  const asleep = Array.from({ length: stalled }, () => openStream(target.endpoint, ""));
   const all = [...readers, ...asleep];
+  for (const { socket } of all) socket.on("error", () => undefined);
   while (all.some(({ bytes }) => bytes === 0)) await sleep(LOOK_EVERY_MS);
   for (const { socket } of asleep) socket.pause();
   const before = { memory: resident(), cpuUs: cpuUs(), bytes: readers.reduce((sum, { bytes }) => sum + bytes, 0) };
@@ -83,7 +79,6 @@ async function measure(target: Target, run: ReportingRun, stalled: number): Prom
     most = Math.max(most, resident());
   }, LOOK_EVERY_MS);
   const { sent, seconds } = await tick(run);
-  const timed = readers.slice(0, TIMED);
   const limitMs = performance.now() + DRAIN_LIMIT_MS;
   while (timed.some(({ messages }) => messages < sent) && performance.now() < limitMs) await sleep(LOOK_EVERY_MS);
   clearInterval(looking);

@@ -3,7 +3,7 @@
  * gaps, restarts of the gateway's state, slow readers and readers that reconnect with the last number they saw.
  */
 import t from "tap";
-import { StreamRing } from "#gateway/stream/stream-ring";
+import { type RowsTogether, StreamRing } from "#gateway/stream/stream-ring";
 import { streamStart } from "#gateway/stream/stream-since";
 import { StreamHub } from "#gateway/stream/subscribers";
 import { STREAM_RING_COUNT } from "#protocol/limits";
@@ -69,15 +69,24 @@ class Model {
   };
 
   readonly subject = (kind: StreamKind, id: number | string): MessageSubject | null => {
-    const none = { run: null, flow: null, project: null, tags: [], name: null, hasParameters: () => false };
+    const none = { run: null, flow: null, project: null, tags: [], hasParameters: () => false };
     if (kind === "variable.updated") return none;
     const event = kind === "event.created" ? this.events.get(Number(id)) : undefined;
     const task = kind === "task_run.updated" ? this.tasks.get(Number(id)) : undefined;
     const runId = event?.run ?? task?.run ?? (kind === "run.updated" || kind === "log.appended" ? Number(id) : null);
     const run = runId === null ? undefined : this.runs.get(runId);
-    if (run === undefined) return event === undefined ? null : { ...none, run: event.run, name: event.name };
+    if (run === undefined) return event === undefined ? null : { ...none, run: event.run };
     const hasParameters: MessageSubject["hasParameters"] = ({ odd }) => odd === isOdd(Number(runId));
-    return { run: runId, flow: run.flow, project: projectOf(run.flow), tags: run.tags, name: event?.name ?? null, hasParameters };
+    return { run: runId, flow: run.flow, project: projectOf(run.flow), tags: run.tags, hasParameters };
+  };
+
+  readonly eventName = (id: number): string | null => this.events.get(id)?.name ?? null;
+
+  /** Leaves some rows out, which are then read by themselves. */
+  readonly together: RowsTogether = {
+    texts: (kind, ids) => found(ids, (id) => (id % 5 === 0 ? null : this.render(kind, id))),
+    subjects: (runs) => found(runs, (run) => this.subject("run.updated", run)),
+    eventNames: (ids) => found(ids, this.eventName),
   };
 
   /** Everything, as a reader that fetches again gets it. */
@@ -196,6 +205,7 @@ class World {
   readonly model = new Model();
   readonly time = new ManualTime();
   readonly readers: Reader[];
+  readonly #readsTogether: boolean;
   #ring: StreamRing;
   #hub: StreamHub;
   #deferred: (() => void)[] = [];
@@ -204,6 +214,7 @@ class World {
 
   constructor(seed: number) {
     this.random = new Random(seed);
+    this.#readsTogether = this.random.chance(0.5);
     [this.#ring, this.#hub] = this.#make();
     this.readers = QUERIES.map((text) => new Reader(text, this.model));
     this.#commit([], []);
@@ -211,7 +222,8 @@ class World {
   }
 
   #make(): [StreamRing, StreamHub] {
-    const ring = new StreamRing(this.model.render, this.model.subject);
+    const { render, subject, eventName, together } = this.model;
+    const ring = new StreamRing({ render, subject, eventName, together: this.#readsTogether ? together : null });
     const hub = new StreamHub(ring, {
       now: this.time.now,
       window: this.time.alarm(),
@@ -321,15 +333,34 @@ class World {
     }
   }
 
+  /** The runs of messages about task runs and events; of some, the run is left to be read. */
+  #runsOf(stream: readonly [StreamKind, number | string][], firstEvent: number): number[] {
+    const { tasks, events } = this.model;
+    let event = firstEvent;
+    const runs: number[] = [];
+    for (const [kind, id] of stream) {
+      if (kind === "task_run.updated") runs.push(tasks.get(Number(id))?.run ?? 0);
+      else if (kind === "event.created") runs.push(events.get(event++)?.run ?? 0);
+    }
+    return runs.map((run) => (this.random.chance(0.2) ? 0 : run));
+  }
+
   #commit(stream: [StreamKind, number | string][], logs: number[]): void {
     const first_seq = this.#nextSeq;
     const first_event_id = this.#nextEvent;
     this.#nextSeq += stream.length;
     this.#nextEvent += stream.filter(([kind]) => kind === "event.created").length;
     const flat = stream.flatMap(([kind, id]) => [STREAM_CODE[kind], id]);
-    this.#hub.published(this.#ring.append({ kind: "Committed", replies: [], stream: flat, first_seq, first_event_id, logs }));
+    const runs = this.#runsOf(stream, first_event_id);
+    this.#hub.published(
+      this.#ring.append({ kind: "Committed", replies: [], stream: flat, runs, first_seq, first_event_id, logs }),
+    );
     for (const reader of this.readers) reader.take();
   }
+}
+
+function found<Value>(ids: readonly number[], read: (id: number) => Value | null): Map<number, Value> {
+  return new Map(ids.flatMap((id) => (read(id) === null ? [] : [[id, read(id) as Value]])));
 }
 
 t.test("a filtered stream folded equals the whole stream folded and filtered", async (t) => {

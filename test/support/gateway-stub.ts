@@ -110,8 +110,8 @@ export class StubServer {
     this.#batches += 1;
     const committed = request(this.#store.writer, this.#batches, parts);
     const result = this.#store.writer.commit(committed);
-    const { replies, stream } = committed.batch;
-    this.gateway.receive({ kind: "Committed", replies, stream, ...result });
+    const { replies, stream, runs } = committed.batch;
+    this.gateway.receive({ kind: "Committed", replies, stream, runs, ...result });
   }
 
   async stop(): Promise<void> {

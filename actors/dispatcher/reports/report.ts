@@ -307,5 +307,5 @@ function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "
     created_at: createdAt,
     updated_at: turn.nowUs,
   });
-  turn.stream.add("artifact.updated", id);
+  turn.stream.add("artifact.updated", id, run.id);
 }

@@ -89,13 +89,16 @@ export class History {
   readonly backfillsEver = new Set<number>();
   readonly flows = new Map<number, { key: string; options: Record<string, unknown> }>();
   readonly flowsEver = new Set<number>();
-  readonly artifactsEver = new Set<number>();
+  /** The run of each artifact ever stored. */
+  readonly artifactsEver = new Map<number, number>();
   /** Engine and run of each assignment ever committed. */
   readonly assignments = new Map<number, { run: number; engine: string }>();
   /** Every state ever committed, as "run type name timestamp". */
   readonly states = new Set<string>();
   readonly durable = new DurableHistory();
   events = 0;
+  /** The runs of the events, in the order of their ids; 0 for none. */
+  readonly eventRuns: number[] = [];
   commits = 0;
   newestRun = 0;
   newestFlow = 0;
@@ -121,10 +124,11 @@ export class History {
         this.leases.delete(operation.number("id"));
         return;
       case "put_artifact":
-        this.artifactsEver.add(operation.number("id"));
+        this.artifactsEver.set(operation.number("id"), operation.number("run_id"));
         return;
       case "insert_event":
         this.events += 1;
+        this.eventRuns.push(operation.number("run_id"));
         return;
       default:
         this.#foldPlan(operation);

@@ -2,7 +2,7 @@
 
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
 import type { CreatedRun, RefusedRun } from "#protocol/records/run-batch";
-import { type Committed, eventAnswers, STREAM_KINDS } from "#protocol/wire/feed";
+import { type Committed, eventAnswers, KINDS_OF_RUNS, STREAM_KINDS, type StreamKind } from "#protocol/wire/feed";
 import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit } from "./checker.ts";
@@ -52,6 +52,24 @@ export class VisibilityChecker implements Checker {
     const events = message.stream.filter((value, at) => at % 2 === 0 && STREAM_KINDS[Number(value)] === "event.created").length;
     if (events > 0 && message.first_event_id + events - 1 > history.events)
       throw new Violation(RULE, `event ${message.first_event_id} is streamed and not stored`);
+    this.#runs(message, history);
+  }
+
+  /** The runs that the feed gives are those of the rows. */
+  #runs({ stream, runs, first_event_id }: Committed, history: History): void {
+    let event = first_event_id;
+    let index = 0;
+    for (let at = 0; at < stream.length; at += 2) {
+      const kind = STREAM_KINDS[Number(stream[at])];
+      if (kind === undefined || !KINDS_OF_RUNS.has(kind)) continue;
+      const id = kind === "event.created" ? event++ : Number(stream[at + 1]);
+      const expected = runOf(kind, id, history);
+      const told = runs[index++];
+      // A deleted task run is unknown to the history.
+      if (expected !== null && told !== expected)
+        throw new Violation("messages have the runs of their rows", `${kind} ${id} has run ${told} instead of ${expected}`);
+    }
+    if (index !== runs.length) throw new Violation(RULE, `${runs.length} runs for ${index} messages`);
   }
 
   answered({ request, status, body }: Answer, history: History): void {
@@ -116,6 +134,11 @@ export class VisibilityChecker implements Checker {
       throw new Violation(RULE, `${kind} was answered with run ${id} ${state.name}, which is not stored`);
     if (kind === "CreateRun" || kind === "CreateRuns") this.#created.add(id);
   }
+}
+
+function runOf(kind: StreamKind, id: number, history: History): number | null {
+  if (kind === "event.created") return history.eventRuns[id - 1] ?? null;
+  return (kind === "artifact.updated" ? history.artifactsEver.get(id) : history.tasks.get(id)?.run) ?? null;
 }
 
 function isStored(kind: string | undefined, id: number, history: History): boolean {

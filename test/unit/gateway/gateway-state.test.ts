@@ -6,6 +6,7 @@ import { LocalEndpoint } from "#gateway/request/endpoint";
 import { Readiness } from "#gateway/request/readiness";
 import type { Command, CommandNotice } from "#protocol/wire/command";
 import { type Committed, STREAM_CODE } from "#protocol/wire/feed";
+import { messageRows } from "../../support/message-rows.ts";
 import { RecordedExchange } from "../../support/recorded-exchange.ts";
 
 const OPTIONS = {
@@ -41,12 +42,14 @@ function setup() {
     held: () => undefined,
     scraped: () => undefined,
   };
+  const renderRow = (_kind: string, id: number | string) => {
+    if (id === 2) throw new Error("the row is broken");
+    return `{"id":${id}}`;
+  };
   const reads = {
     endpoint: () => new LocalEndpoint(true, () => undefined),
-    renderRow: (_kind: string, id: number) => {
-      if (id === 2) throw new Error("the row is broken");
-      return `{"id":${id}}`;
-    },
+    renderRow,
+    messageRows: () => messageRows({ render: renderRow }),
   } as unknown as Reads;
   const next = () => new GatewayState(OPTIONS, ports, reads, new BodyBudget(), new Readiness());
   const post = (state: GatewayState, path: string) => {
@@ -70,6 +73,7 @@ t.test(
       kind: "Committed",
       replies: [ids[0] ?? 0, 200, "{}", ids[1] ?? 0, 201, 2, ids[2] ?? 0, 200, "{}"],
       stream: [STREAM_CODE["event.created"], 0, STREAM_CODE["event.created"], ids[3] ?? 0],
+      runs: [],
       first_seq: 5,
       first_event_id: 1,
       logs: [],
@@ -125,6 +129,7 @@ t.test("what is still brought to a failed one goes to the one that follows", asy
     kind: "Committed",
     replies: [(sent[0] as Command).id, 200, "{}"],
     stream: [],
+    runs: [],
     first_seq: 0,
     first_event_id: 0,
     logs: [],

@@ -4,6 +4,7 @@ import { StreamRing } from "#gateway/stream/stream-ring";
 import { RUN_WAITS_MAX, STREAM_RING_COUNT } from "#protocol/limits";
 import { STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
 import { ManualTime } from "../../support/manual-time.ts";
+import { messageRows } from "../../support/message-rows.ts";
 import { RecordedExchange } from "../../support/recorded-exchange.ts";
 
 const SECOND = 1_000_000;
@@ -16,10 +17,7 @@ function setup() {
   const rendered: number[] = [];
   const defects: unknown[] = [];
   let fails = false;
-  const ring = new StreamRing(
-    () => null,
-    () => null,
-  );
+  const ring = new StreamRing(messageRows());
   const make = (of: StreamRing) =>
     new RunWaits({
       now: time.now,
@@ -37,7 +35,15 @@ function setup() {
   let nextSeq = 101;
   const commit = (messages: [StreamKind, number][], to = { ring, waits }) => {
     const stream = messages.flatMap(([kind, id]) => [STREAM_CODE[kind], id]);
-    const seamless = to.ring.append({ kind: "Committed", replies: [], stream, first_seq: nextSeq, first_event_id: 1, logs: [] });
+    const seamless = to.ring.append({
+      kind: "Committed",
+      replies: [],
+      stream,
+      runs: [],
+      first_seq: nextSeq,
+      first_event_id: 1,
+      logs: [],
+    });
     nextSeq += messages.length;
     to.waits.published(stream, seamless);
   };
@@ -161,10 +167,7 @@ t.test("the state that replaces a failed one takes the waiting requests over", a
   const open = ask(2, { waitUs: 5 * SECOND });
   const left = ask(3);
   ended.add(1);
-  const ring = new StreamRing(
-    () => null,
-    () => null,
-  );
+  const ring = new StreamRing(messageRows());
   ring.continueAfter(100);
   const next = make(ring);
   next.takeOver(waits);

@@ -1,46 +1,46 @@
 import t from "tap";
-import { StreamRing } from "#gateway/stream/stream-ring";
+import { type MessageRows, StreamRing } from "#gateway/stream/stream-ring";
 import { streamStart } from "#gateway/stream/stream-since";
 import { StreamHub } from "#gateway/stream/subscribers";
 import { STREAM_FILTER_ITEMS_MAX, STREAM_RING_COUNT } from "#protocol/limits";
 import { STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
 import type { MessageSubject } from "#storage/queries/message-subject";
 import { ManualTime } from "../../support/manual-time.ts";
+import { messageRows } from "../../support/message-rows.ts";
 import { RecordedExchange } from "../../support/recorded-exchange.ts";
 import { framesOf } from "../../support/stream-frames.ts";
 
 const WINDOW_US = 60_000;
-const NONE: MessageSubject = { run: null, flow: null, project: null, tags: [], name: null, hasParameters: () => false };
+const NONE: MessageSubject = { run: null, flow: null, project: null, tags: [], hasParameters: () => false };
 
 function setup() {
   const time = new ManualTime();
   const rendered: string[] = [];
   const asked: string[] = [];
-  const ring = new StreamRing(
-    (kind, id) => {
+  const rows: MessageRows = {
+    render: (kind, id) => {
       rendered.push(`${kind} ${id}`);
       return id === 404 ? null : JSON.stringify({ id });
     },
-    (kind, id) => {
+    subject: (kind, id) => {
       asked.push(`${kind} ${id}`);
-      return {
-        ...NONE,
-        run: Number(id),
-        flow: Number(id) % 2,
-        project: "p",
-        tags: ["t"],
-        name: "run.failed",
-        hasParameters: ({ n }) => n === String(id),
-      };
+      const ofRun = { run: Number(id), flow: Number(id) % 2, project: "p", tags: ["t"] };
+      return { ...ofRun, hasParameters: ({ n }) => n === String(id) };
     },
-  );
+    eventName: () => "run.failed",
+    together: null,
+  };
+  const ring = new StreamRing(rows);
   const hub = new StreamHub(ring, { now: time.now, window: time.alarm(), keepAlive: time.alarm(), defer: (work) => work() });
   let nextSeq = 101;
-  const commit = (...messages: [StreamKind, number | string][]) => {
+  const commit = (...messages: [StreamKind, number | string][]) => commitOf([], ...messages);
+  /** With the runs of the messages about task runs, events and artifacts. */
+  const commitOf = (runs: number[], ...messages: [StreamKind, number | string][]) => {
     const stream = messages.flatMap(([kind, id]) => [STREAM_CODE[kind], id]);
     const first_seq = nextSeq;
     nextSeq += messages.length;
-    hub.published(ring.append({ kind: "Committed", replies: [], stream, first_seq, first_event_id: 1, logs: [7, 3, 3] }));
+    const rest = { replies: [], runs, first_seq, first_event_id: 1, logs: [7, 3, 3] };
+    hub.published(ring.append({ kind: "Committed", stream, ...rest }));
     time.pass(WINDOW_US);
   };
   commit();
@@ -54,7 +54,7 @@ function setup() {
   const skip = (count: number) => {
     nextSeq += count;
   };
-  return { time, hub, commit, connect, rendered, asked, skip };
+  return { time, hub, commit, commitOf, connect, rendered, asked, skip };
 }
 
 const seen = (exchange: RecordedExchange) => framesOf(exchange).map(({ id, event, data }) => [event, id ?? data["id"] ?? null]);
@@ -65,6 +65,24 @@ t.test("a message that no reader wants is neither rendered nor looked up", async
   commit(["run.updated", 8], ["task_run.updated", 7], ["log.appended", 0], ["event.created", 0]);
   t.same(seen(client), [["hello", null]]);
   t.same([rendered, asked], [[], []]);
+});
+
+t.test("the run of a message decides without a read, and what is known of a run is read once", async (t) => {
+  const { commit, commitOf, connect, rendered, asked } = setup();
+  const [ofRun, ofFlow] = [connect("run_id=7"), connect("flow_id=1")];
+  commitOf([8, 7, 8], ["task_run.updated", 1], ["task_run.updated", 2], ["event.created", 0], ["log.appended", 0]);
+  t.same(seen(ofRun).slice(1), [
+    ["task_run.updated", 102],
+    ["log.appended", 104],
+  ]);
+  t.same(asked, ["run.updated 8", "run.updated 7"], "for the filter by flow");
+  t.same(rendered, ["task_run.updated 2"]);
+  commitOf([7], ["artifact.updated", 3]);
+  t.equal(asked.length, 2);
+  t.same([seen(ofRun).at(-1), seen(ofFlow).at(-1)], Array(2).fill(["artifact.updated", 105]));
+  commit(["run.deleted", 7]);
+  commitOf([7], ["event.created", 0]);
+  t.equal(asked.length, 3, "a deleted run is read again");
 });
 
 t.test("readers with one filter share the look-ups and the texts with readers of other filters", async (t) => {
@@ -194,10 +212,7 @@ t.test("readers with filters get resync from the state that replaces a failed on
   const { hub, connect, commit, time } = setup();
   const client = connect("run_id=7&snapshot=1");
   commit(["run.updated", 7]);
-  const ring = new StreamRing(
-    (_kind, id) => JSON.stringify({ id }),
-    () => NONE,
-  );
+  const ring = new StreamRing(messageRows({ render: (_kind, id) => JSON.stringify({ id }), subject: () => NONE }));
   ring.continueAfter(101);
   const next = new StreamHub(ring, { now: time.now, window: time.alarm(), keepAlive: time.alarm(), defer: (work) => work() });
   next.takeOver(hub);
@@ -206,7 +221,7 @@ t.test("readers with filters get resync from the state that replaces a failed on
     ["run.updated", 7],
   ]);
   const stream = [STREAM_CODE["run.updated"], 8, STREAM_CODE["run.updated"], 7];
-  next.published(ring.append({ kind: "Committed", replies: [], stream, first_seq: 102, first_event_id: 1, logs: [] }));
+  next.published(ring.append({ kind: "Committed", replies: [], stream, runs: [], first_seq: 102, first_event_id: 1, logs: [] }));
   time.pass(WINDOW_US);
   t.same(seen(client).at(-1), ["run.updated", 103]);
 });

@@ -1,22 +1,21 @@
 import t from "tap";
-import { type RenderRow, StreamRing } from "#gateway/stream/stream-ring";
+import { type MessageRows, StreamRing } from "#gateway/stream/stream-ring";
 import { StreamHub } from "#gateway/stream/subscribers";
 import { STREAM_PIECE_BYTES_MAX, STREAM_RING_COUNT, STREAM_UNSENT_BYTES_MAX } from "#protocol/limits";
 import { type Committed, STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
 import { ManualTime } from "../../support/manual-time.ts";
+import { messageRows } from "../../support/message-rows.ts";
 import { RecordedExchange } from "../../support/recorded-exchange.ts";
 import { framesOf } from "../../support/stream-frames.ts";
 
-function setup(render: RenderRow = (kind, id) => JSON.stringify({ id, kind })) {
+function setup(render: MessageRows["render"] = (kind, id) => JSON.stringify({ id, kind })) {
   const time = new ManualTime();
   const rendered: string[] = [];
-  const ring = new StreamRing(
-    (kind, id) => {
-      rendered.push(`${kind} ${id}`);
-      return render(kind, id);
-    },
-    () => null,
-  );
+  const counted: MessageRows["render"] = (kind, id) => {
+    rendered.push(`${kind} ${id}`);
+    return render(kind, id);
+  };
+  const ring = new StreamRing(messageRows({ render: counted }));
   const deferred: (() => void)[] = [];
   const hub = new StreamHub(ring, {
     now: time.now,
@@ -31,6 +30,7 @@ function setup(render: RenderRow = (kind, id) => JSON.stringify({ id, kind })) {
       kind: "Committed",
       replies: [],
       stream: messages.flatMap(([kind, id]) => [STREAM_CODE[kind], id]),
+      runs: [],
       first_seq: nextSeq,
       first_event_id: nextEvent,
       logs,
@@ -308,6 +308,7 @@ t.test("messages that come again are not sent again; a number where none is expe
     kind: "Committed",
     replies: [],
     stream: Array.from({ length: count }, (_, index) => [STREAM_CODE["run.updated"], index + 1]).flat(),
+    runs: [],
     first_seq,
     first_event_id: 0,
     logs: [],

@@ -14,7 +14,7 @@ const RUN = STREAM_CODE["run.updated"];
 const EVENT = STREAM_CODE["event.created"];
 
 function commit(first_seq: number, stream: Primitive[], replies: Primitive[] = []): Committed {
-  return { kind: "Committed", replies, stream, first_seq, first_event_id: 50, logs: [] };
+  return { kind: "Committed", replies, stream, runs: [], first_seq, first_event_id: 50, logs: [] };
 }
 
 t.test("so many commits go out whatever their size, more of them within so many bytes", async (t) => {
