@@ -14,7 +14,7 @@ import type { CommandKind } from "#protocol/wire/command";
 import type { StreamKind } from "#protocol/wire/feed";
 import type { AnswerPart } from "#storage/queries/answer-part";
 import { isCallbackOpen } from "#storage/queries/durable-pages";
-import { eventName, eventNames, messageSubject, runSubjects } from "#storage/queries/message-subject";
+import { eventNames, messageSubject, runSubjects } from "#storage/queries/message-subject";
 import { messageTexts } from "#storage/queries/message-texts";
 import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
 import { runHasEnded } from "#storage/queries/run-record";
@@ -25,7 +25,7 @@ import { StorageError } from "#storage/sqlite/storage-error";
 import type { Endpoint, ParsedLargeBody } from "../request/endpoint.ts";
 import { type PathValue, readPathValue } from "../request/path-value.ts";
 import { reply, replyRefusal } from "../request/reply.ts";
-import type { MessageRows, RowsTogether } from "../stream/stream-ring.ts";
+import type { MessageRows } from "../stream/stream-ring.ts";
 import { type SentPart, StreamedAnswer, UnsentBytes } from "../transport/streamed-answer.ts";
 import type { Exchange } from "../transport/transport-port.ts";
 import { READS, type Read } from "./read-table.ts";
@@ -120,8 +120,9 @@ export class Reads {
     return {
       render: (kind, id) => this.renderRow(kind, id),
       subject: (kind, id) => messageSubject(statements, kind, id),
-      eventName: (id) => eventName(statements, id),
-      together: this.#readsHere ? null : rowsTogether(statements),
+      texts: (kind, ids) => messageTexts(statements, kind, ids),
+      subjects: (runs) => runSubjects(statements, runs),
+      eventNames: (ids) => eventNames(statements, ids),
     };
   }
 
@@ -215,14 +216,6 @@ export class Reads {
     else if (fault === "query") replyRefusal(exchange, refuse("read_too_long", READ_LIMIT_MS));
     else this.#ports.failed(exchange, cause);
   }
-}
-
-function rowsTogether(statements: Statements): RowsTogether {
-  return {
-    texts: (kind, ids) => messageTexts(statements, kind, ids),
-    subjects: (runs) => runSubjects(statements, runs),
-    eventNames: (ids) => eventNames(statements, ids),
-  };
 }
 
 const NO_QUERY = {};

@@ -1,9 +1,9 @@
 /**
- * Reads what stream messages need before their turn comes, many with one statement: where each statement is a round trip to the
- * store, the gateway would otherwise wait for each message, and no other connection would be served.
+ * Reads what stream messages need before their turn comes, many with one statement: that costs half in SQLite, and in PostgreSQL
+ * the gateway would otherwise wait for a round trip for each message, and serve no other connection.
  */
 import type { StreamFilter } from "./stream-filter.ts";
-import { onOneLine, type RowsTogether, type StreamEntry, type StreamRing, showsRow } from "./stream-ring.ts";
+import { onOneLine, type StreamEntry, type StreamRing, showsRow } from "./stream-ring.ts";
 
 /** Messages read together: some two pieces of the stream. */
 const TOGETHER_MAX = 256;
@@ -13,8 +13,6 @@ const TOGETHER_MAX = 256;
  * which messages are ready.
  */
 export function readAhead(ring: StreamRing, after: number, end: number, filter: StreamFilter | null): number {
-  const { together } = ring.rows;
-  if (together === null) return end;
   const until = Math.min(end, after + TOGETHER_MAX);
   const entries: StreamEntry[] = [];
   for (let seq = after + 1; seq <= until; seq += 1) {
@@ -22,16 +20,16 @@ export function readAhead(ring: StreamRing, after: number, end: number, filter: 
     if (entry !== undefined) entries.push(entry);
   }
   if (filter !== null) {
-    readNames(entries, filter, together);
-    readOwners(ring, entries, filter, together);
+    readNames(ring, entries, filter);
+    readOwners(ring, entries, filter);
   }
   const passing = filter === null ? entries : entries.filter((entry) => filter.passes(entry, ring));
-  readTexts(ring, passing, together);
+  readTexts(ring, passing);
   return until;
 }
 
 /** Of those events about whose names the filter asks. */
-function readNames(entries: readonly StreamEntry[], filter: StreamFilter, together: RowsTogether): void {
+function readNames({ rows }: StreamRing, entries: readonly StreamEntry[], filter: StreamFilter): void {
   const asked: StreamEntry[] = [];
   const nameOf = (entry: StreamEntry) => {
     if (entry.name === undefined) asked.push(entry);
@@ -39,12 +37,12 @@ function readNames(entries: readonly StreamEntry[], filter: StreamFilter, togeth
   };
   for (const entry of entries) filter.passes(entry, { nameOf, ownerOf: () => null });
   if (asked.length === 0) return;
-  const names = together.eventNames(asked.map(({ id }) => Number(id)));
+  const names = rows.eventNames(asked.map(({ id }) => Number(id)));
   for (const entry of asked) entry.name = names.get(Number(entry.id)) ?? null;
 }
 
 /** Of those runs about whose flows, projects and tags the filter asks. */
-function readOwners(ring: StreamRing, entries: readonly StreamEntry[], filter: StreamFilter, together: RowsTogether): void {
+function readOwners(ring: StreamRing, entries: readonly StreamEntry[], filter: StreamFilter): void {
   const asked = new Set<number>();
   const ownerOf = ({ run }: StreamEntry) => {
     if (run !== 0 && !ring.knowsRun(run)) asked.add(run);
@@ -52,15 +50,15 @@ function readOwners(ring: StreamRing, entries: readonly StreamEntry[], filter: S
   };
   for (const entry of entries) filter.passes(entry, { nameOf: (named) => ring.nameOf(named), ownerOf });
   if (asked.size === 0) return;
-  for (const [run, subject] of together.subjects([...asked])) ring.keepSubject(run, subject);
+  for (const [run, subject] of ring.rows.subjects([...asked])) ring.keepSubject(run, subject);
 }
 
-function readTexts(ring: StreamRing, entries: readonly StreamEntry[], together: RowsTogether): void {
+function readTexts(ring: StreamRing, entries: readonly StreamEntry[]): void {
   const unread = entries.filter(({ kind, text }) => text === undefined && showsRow(kind));
   for (const kind of new Set(unread.map((entry) => entry.kind))) {
     const ofKind = unread.filter((entry) => entry.kind === kind);
     const ids = new Set(ofKind.map(({ id }) => Number(id)));
-    const texts = together.texts(kind, [...ids]);
+    const texts = ring.rows.texts(kind, [...ids]);
     for (const entry of ofKind) {
       const text = onOneLine(texts.get(Number(entry.id)) ?? null);
       // A row that is missing here is read by itself when its turn comes.

@@ -55,11 +55,11 @@ function wrongWords({ kinds = [], names = [] }: FilterQuery): Refusal | null {
   return null;
 }
 
-/** What a filter asks about a message, which may have to be read from the store. */
+/** What a filter asks about a message. */
 export interface MessageFacts {
   /** What a message belongs to; null if the row was deleted. */
   ownerOf(entry: StreamEntry): MessageSubject | null;
-  /** The name of an event; null for other messages, and if the row was deleted. */
+  /** The name of an event; null if the row was deleted. */
   nameOf(entry: StreamEntry): string | null;
 }
 

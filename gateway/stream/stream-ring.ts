@@ -30,24 +30,16 @@ export interface StreamEntry {
   text: string | null | undefined;
   /** What the message is about, once a filter has asked and the run does not tell; null: the row was deleted. */
   subject: MessageSubject | null | undefined;
-  /** Name of the event, once a filter has asked; null for other messages, and if the row was deleted. */
+  /** Name of the event, once it was read for a filter; null if the row was deleted. */
   name: string | null | undefined;
 }
 
-/** Reads the rows behind messages. */
+/** Reads the rows behind messages, one or many at once. */
 export interface MessageRows {
   /** JSON of a row as in GET, or null for a deleted row. */
   render(kind: StreamKind, id: number | string): string | null;
   /** What a row belongs to, or null for a deleted row. */
   subject(kind: StreamKind, id: number | string): MessageSubject | null;
-  /** Null for a deleted row. */
-  eventName(id: number): string | null;
-  /** For a store that takes a round trip for each statement; null where each row is read when its turn comes. */
-  together: RowsTogether | null;
-}
-
-/** Reads many rows at once. */
-export interface RowsTogether {
   /** JSON of the rows of a kind of message that shows a row; of rows that do not exist, and of some others, none. */
   texts(kind: StreamKind, ids: readonly number[]): ReadonlyMap<number, string>;
   /** Subjects of the runs that exist. */
@@ -134,10 +126,8 @@ export class StreamRing implements MessageFacts {
     return entry.subject;
   }
 
-  /** The name of an event; null for other messages. */
   nameOf(entry: StreamEntry): string | null {
-    if (entry.name === undefined) entry.name = entry.kind === "event.created" ? this.rows.eventName(Number(entry.id)) : null;
-    return entry.name;
+    return entry.name ?? null;
   }
 
   /** Whether the subject of a run is known without a read. */

@@ -149,10 +149,17 @@ function mergeEntries(entries: [string, string][], extra: string): [string, stri
   return [...merged].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
+/** Never changes once the store has one. */
+const contexts = new WeakMap<Statements, EventContext>();
+
 /** The salt of the store's event ids, read once per connection. */
 export function eventContext(statements: Statements): EventContext {
+  const known = contexts.get(statements);
+  if (known !== undefined) return known;
   const row = statements.raw<[string]>("SELECT value FROM settings WHERE name = 'event_salt'").get();
-  return { salt: Number(row?.[0] ?? 0) };
+  const context = { salt: Number(row?.[0] ?? 0) };
+  if (row !== undefined) contexts.set(statements, context);
+  return context;
 }
 
 /** The event as JSON text, or null for an unknown id. */

@@ -25,7 +25,6 @@ type Owner = [run: number | null, flow: number | null];
 type RunRow = [id: number, flow: number, project: string, tags: string | null];
 
 const SELECT_RUN = "SELECT r.id, r.flow_id, f.project, r.tags FROM runs r JOIN flows f ON f.id = r.flow_id";
-const SELECT_NAME = "SELECT e.id, n.name FROM events e JOIN names n ON n.id = e.name";
 const LISTED = "IN (SELECT value FROM json_each(?))";
 
 /** Columns `run_id, flow_id` of the row behind a message. */
@@ -80,12 +79,8 @@ function flowSubject(statements: Statements, id: number | null): MessageSubject 
   return project === undefined ? null : { ...NOTHING, flow: id, project };
 }
 
-/** The name of an event, or null for an unknown id. */
-export function eventName(statements: Statements, id: number): string | null {
-  return statements.raw<[number, string]>(`${SELECT_NAME} WHERE e.id = ?`).get(id)?.[1] ?? null;
-}
-
 /** The names of the events that exist, by id. */
 export function eventNames(statements: Statements, ids: readonly number[]): Map<number, string> {
-  return new Map(statements.raw<[number, string]>(`${SELECT_NAME} WHERE e.id ${LISTED}`).all(JSON.stringify(ids)));
+  const select = `SELECT e.id, n.name FROM events e JOIN names n ON n.id = e.name WHERE e.id ${LISTED}`;
+  return new Map(statements.raw<[number, string]>(select).all(JSON.stringify(ids)));
 }

@@ -1,6 +1,6 @@
 /**
- * Rows of many stream messages with one statement, for a store where each statement is a round trip. Rows with long texts are left
- * out, so that a thousand of them do not fill the memory: they are read one by one.
+ * Rows of many stream messages with one statement. Rows with long texts are left out, so that a thousand of them do not fill the
+ * memory: they are read one by one.
  *
  * SQLite only: json_each (= ANY of an array).
  */

@@ -3,7 +3,7 @@
  * gaps, restarts of the gateway's state, slow readers and readers that reconnect with the last number they saw.
  */
 import t from "tap";
-import { type RowsTogether, StreamRing } from "#gateway/stream/stream-ring";
+import { type MessageRows, StreamRing } from "#gateway/stream/stream-ring";
 import { streamStart } from "#gateway/stream/stream-since";
 import { StreamHub } from "#gateway/stream/subscribers";
 import { STREAM_RING_COUNT } from "#protocol/limits";
@@ -11,6 +11,7 @@ import { STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
 import type { MessageSubject } from "#storage/queries/message-subject";
 import { Random } from "../sim/random.ts";
 import { ManualTime } from "../support/manual-time.ts";
+import { messageRows } from "../support/message-rows.ts";
 import { RecordedExchange } from "../support/recorded-exchange.ts";
 import { framesOf } from "../support/stream-frames.ts";
 
@@ -80,13 +81,12 @@ class Model {
     return { run: runId, flow: run.flow, project: projectOf(run.flow), tags: run.tags, hasParameters };
   };
 
-  readonly eventName = (id: number): string | null => this.events.get(id)?.name ?? null;
+  readonly eventNames: MessageRows["eventNames"] = (ids) => found(ids, (id) => this.events.get(id)?.name ?? null);
 
   /** Leaves some rows out, which are then read by themselves. */
-  readonly together: RowsTogether = {
+  readonly together: Partial<MessageRows> = {
     texts: (kind, ids) => found(ids, (id) => (id % 5 === 0 ? null : this.render(kind, id))),
     subjects: (runs) => found(runs, (run) => this.subject("run.updated", run)),
-    eventNames: (ids) => found(ids, this.eventName),
   };
 
   /** Everything, as a reader that fetches again gets it. */
@@ -222,8 +222,8 @@ class World {
   }
 
   #make(): [StreamRing, StreamHub] {
-    const { render, subject, eventName, together } = this.model;
-    const ring = new StreamRing({ render, subject, eventName, together: this.#readsTogether ? together : null });
+    const { render, subject, eventNames, together } = this.model;
+    const ring = new StreamRing(messageRows({ render, subject, eventNames, ...(this.#readsTogether ? together : {}) }));
     const hub = new StreamHub(ring, {
       now: this.time.now,
       window: this.time.alarm(),

@@ -1,5 +1,5 @@
 import t from "tap";
-import { type MessageRows, StreamRing } from "#gateway/stream/stream-ring";
+import { StreamRing } from "#gateway/stream/stream-ring";
 import { streamStart } from "#gateway/stream/stream-since";
 import { StreamHub } from "#gateway/stream/subscribers";
 import { STREAM_FILTER_ITEMS_MAX, STREAM_RING_COUNT } from "#protocol/limits";
@@ -17,7 +17,7 @@ function setup() {
   const time = new ManualTime();
   const rendered: string[] = [];
   const asked: string[] = [];
-  const rows: MessageRows = {
+  const rows = messageRows({
     render: (kind, id) => {
       rendered.push(`${kind} ${id}`);
       return id === 404 ? null : JSON.stringify({ id });
@@ -27,9 +27,8 @@ function setup() {
       const ofRun = { run: Number(id), flow: Number(id) % 2, project: "p", tags: ["t"] };
       return { ...ofRun, hasParameters: ({ n }) => n === String(id) };
     },
-    eventName: () => "run.failed",
-    together: null,
-  };
+    eventNames: (ids) => new Map(ids.map((id) => [id, "run.failed"])),
+  });
   const ring = new StreamRing(rows);
   const hub = new StreamHub(ring, { now: time.now, window: time.alarm(), keepAlive: time.alarm(), defer: (work) => work() });
   let nextSeq = 101;
