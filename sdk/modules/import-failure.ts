@@ -5,6 +5,7 @@ import { registerHooks } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeFailure } from "../execution/failure.ts";
+import { isModuleOfEitherKind } from "./module-kind.ts";
 
 export interface ImportFailure {
   /** One line: the place if known, the error, and advice. */
@@ -74,11 +75,20 @@ function placeOf(error: SyntaxError): Place | null {
   const noted = parsePlace(error.stack ?? "");
   if (noted !== null || /\n\s+at .*\((?:file:|\/)/.test(error.stack ?? "")) return noted;
   for (const file of loaded.slice(-CHECKED_MAX).reverse()) {
-    const checked = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: CHECK_MS_MAX });
-    const found = checked.status === 0 ? null : parsePlace(checked.stderr ?? "");
+    const { status, stderr } = checkSyntax(file);
+    const found = status === 0 ? null : parsePlace(stderr ?? "");
     if (found !== null) return found;
   }
   return null;
+}
+
+/** By its package alone, Node may take a module for CommonJS: it then reads the module from its standard input. */
+function checkSyntax(file: string): { status: number | null; stderr: string | null } {
+  const options = { encoding: "utf8", timeout: CHECK_MS_MAX } as const;
+  if (!isModuleOfEitherKind(file)) return spawnSync(process.execPath, ["--check", file], options);
+  const input = readFileSync(file, "utf8");
+  const { status, stderr } = spawnSync(process.execPath, ["--check", "--input-type=module", "-"], { ...options, input });
+  return { status, stderr: stderr?.replace(/^\[stdin\](?=:\d+$)/m, () => file) ?? null };
 }
 
 /** Node writes `FILE:LINE`, the line (for TypeScript with its neighbours), and marks below it. */
@@ -129,12 +139,6 @@ function typeAdvice(file: string): string {
   const packageFile = /\.c[jt]s$/.test(name) ? null : nearestPackage(file);
   const add = packageFile === null ? "" : `set "type": "module" in ${packageFile}, or `;
   return `${add}call the file ${name.replace(/\.c?([jt]s)$/, ".m$1")}`;
-}
-
-/** The package.json of a file that could be either kind of module and whose package has no "type"; null for others. */
-export function typelessPackage(file: string): string | null {
-  const path = /\.[jt]s$/.test(file) ? nearestPackage(file) : null;
-  return path !== null && packageType(path) === "" ? path : null;
 }
 
 /** The package.json that Node reads for a file, null without one. */

@@ -9,6 +9,7 @@ import { type RuleDefinition, ruleOf } from "../define/rules/rule.ts";
 import { shared } from "../execution/shared-state.ts";
 import { type ImportFailure, importFailure, noteLoads } from "./import-failure.ts";
 import { isJobsFile, offerJobs } from "./jobs-module.ts";
+import { readModulesByTheirSyntax } from "./module-kind.ts";
 import {
   type Registration,
   type RouteRegistration,
@@ -63,7 +64,7 @@ export async function loadModule(sourceDir: string, module: string): Promise<Loa
   shared.served = true;
   shared.suppressed = "flow files are only imported here";
   const isJobs = isJobsFile(path);
-  offerOwnPackage();
+  prepareImports();
   if (isJobs) offerJobs();
   noteLoads();
   try {
@@ -128,12 +129,17 @@ class Named<Loaded extends { definition: object }> {
   }
 }
 
-let offered = false;
+let isPrepared = false;
+
+function prepareImports(): void {
+  if (isPrepared) return;
+  isPrepared = true;
+  readModulesByTheirSyntax();
+  offerOwnPackage();
+}
 
 /** Lets files import "millrace" where no such package is installed: they get this copy. */
 function offerOwnPackage(): void {
-  if (offered) return;
-  offered = true;
   const own = new Map([
     ["millrace", new URL(`../index${extension()}`, import.meta.url).href],
     ["millrace/testing", new URL(`../testing/index${extension()}`, import.meta.url).href],

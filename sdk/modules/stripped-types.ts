@@ -35,7 +35,7 @@ export function keepStrippedTypes(home: string): void {
       const kept = path === null ? null : read(path);
       if (kept !== null) return { format: "module", source: kept, shortCircuit: true };
       const loaded = next(url, context);
-      const source = loaded.format === UNSTRIPPED ? stripped(loaded.source) : null;
+      const source = loaded.format === UNSTRIPPED ? withoutTypes(textOf(loaded.source)) : null;
       if (source === null) return loaded;
       if (path !== null) keep(home, path, source);
       return { ...loaded, format: "module", source };
@@ -66,9 +66,12 @@ function read(path: string): string | null {
   }
 }
 
+function textOf(source: unknown): string {
+  return typeof source === "string" ? source : Buffer.from(source as Uint8Array).toString("utf8");
+}
+
 /** Null for a file whose import fails: Node then reports the place. */
-function stripped(source: unknown): string | null {
-  const text = typeof source === "string" ? source : Buffer.from(source as Uint8Array).toString("utf8");
+export function withoutTypes(text: string): string | null {
   const { emitWarning } = process;
   // Node warns that the function, not the stripping, is experimental; users cannot do anything about it.
   process.emitWarning = () => undefined;

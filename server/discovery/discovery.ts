@@ -214,8 +214,7 @@ class Findings {
     this.discovery = { flows: [], rules: [], routes: [], schedules: new Map(), problems: [], warnings };
   }
 
-  async add(module: string, { flows, rules, routes, error, warnings, typelessPackage }: LoadedModule): Promise<void> {
-    if (typelessPackage !== null) this.#typeless(typelessPackage);
+  async add(module: string, { flows, rules, routes, error, warnings }: LoadedModule): Promise<void> {
     if (error !== null) this.#problem(module, "file", error);
     for (const warning of warnings) this.#problem(module, "warning", warning);
     for (const flow of flows) await this.#addFlow(flow);
@@ -266,11 +265,6 @@ class Findings {
     const earlier = routes.find((known) => routeShape(known.method, known.path) === shape);
     if (earlier === undefined) routes.push(route);
     else this.#problem(route.module, "part", alreadyExported(`route ${route.method} ${route.path}`, earlier.module, "path"));
-  }
-
-  #typeless(path: string): void {
-    const warning = `${path} does not say what its modules are, so Node reads each twice: add "type": "module" to it`;
-    if (!this.discovery.warnings.includes(warning)) this.discovery.warnings.push(warning);
   }
 
   #problem(module: string, kind: ModuleProblem["kind"], error: string): void {

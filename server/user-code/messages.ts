@@ -30,8 +30,6 @@ export interface LoadedModule {
   error: string | null;
   /** Probable mistakes in the declarations. */
   warnings: string[];
-  /** A package.json without "type" that applies to the module; null if it has a type, or does not exist. */
-  typelessPackage: string | null;
 }
 
 export type FromChild =

@@ -1,5 +1,4 @@
 /** Warnings of discovery about files that load but are probably wrong. */
-import { join } from "node:path";
 import t from "tap";
 import { discover } from "#server/discovery/discovery";
 import { UserCodeChild } from "#server/user-code/child-process";
@@ -47,13 +46,14 @@ t.test("unknown options, files without a flow and syntax errors are problems of 
   ]);
 });
 
-t.test("a package that does not say what its modules are is named once", async (t) => {
-  const dir = t.testdir({ "package.json": '{"name":"x"}', "a.ts": FLOW("a"), "b.ts": FLOW("b"), "c.mjs": FLOW("c") });
-  const { flows, warnings } = await discoverFlows(dir);
-  t.same(
-    flows.map(({ flow }) => flow),
-    ["a", "b", "c"],
-  );
-  t.equal(warnings.length, 1);
-  t.match(warnings, [`${join(dir, "package.json")} does not say what its modules are`]);
+t.test("a package that does not say what its modules are, or says CommonJS, has flows without a warning", async (t) => {
+  for (const type of ["", ', "type": "commonjs"']) {
+    const dir = t.testdir({ "package.json": `{"name":"x"${type}}`, "a.ts": FLOW("a"), "b.js": FLOW("b"), "c.mjs": FLOW("c") });
+    const { flows, warnings, problems } = await discoverFlows(dir);
+    t.same(
+      flows.map(({ flow }) => flow),
+      ["a", "b", "c"],
+    );
+    t.same([warnings, problems], [[], []]);
+  }
 });

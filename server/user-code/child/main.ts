@@ -4,7 +4,6 @@
  */
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
-import { typelessPackage } from "#sdk/modules/import-failure";
 import { ImportedFiles } from "#sdk/modules/imported-files";
 import { isJobsFile } from "#sdk/modules/jobs-module";
 import { type Exported, loadModule } from "#sdk/modules/load-module";
@@ -60,7 +59,6 @@ async function load(sourceDir: string, module: string): Promise<LoadedModule> {
     files: imported.of(resolve(sourceDir, module)),
     error: answer.error === null ? null : [answer.error, answer.frame].filter(Boolean).join("\n"),
     warnings: answer.error === null ? answer.warnings : [],
-    typelessPackage: isJobsFile(module) ? null : typelessPackage(resolve(sourceDir, module)),
   };
   // Declarations of user code may hold any value; only JSON can be stored.
   return JSON.parse(JSON.stringify(loaded)) as LoadedModule;

@@ -50,17 +50,22 @@ t.test("TypeScript that would need code is told how to write otherwise", async (
   t.match(await failureOf(directory, "field.ts"), { error: /^field\.ts:1:31: .*assign it in the constructor/ });
 });
 
-t.test("a package of CommonJS is told how its files become modules", async (t) => {
-  const directory = t.testdir({
-    "package.json": '{"type":"commonjs"}',
-    "a.ts": 'import { flow } from "millrace";\nexport const a = flow("a", () => 1);\n',
-  });
+t.test("what is read as CommonJS is told how it becomes a module", async (t) => {
+  const directory = t.testdir({ "package.json": '{"type":"commonjs"}', "a.ts": "const a = 1; export { a };\n" });
   const { error } = await failureOf(directory, "a.ts");
-  t.match(error, /^a\.ts:1:1: SyntaxError: Cannot use import statement outside a module/);
+  t.match(error, /^a\.ts:1:14: SyntaxError: Unexpected token 'export'/);
   t.match(error, `set "type": "module" in ${join(directory, "package.json")}, or call the file a.mts`);
   for (const ending of ["cts", "cjs"]) {
     const other = t.testdir({ "package.json": '{"type":"module"}', [`b.${ending}`]: 'import "node:fs";\n' });
     const failure = await failureOf(other, `b.${ending}`);
     t.match(failure.error, new RegExp(`outside a module \\(call the file b\\.m${ending.slice(1)}\\)$`));
   }
+});
+
+t.test("a mistake in a module of a CommonJS package has its place", async (t) => {
+  const code = 'import "node:fs";\nexport const x = () => {\n  const a = ;\n};\n';
+  const directory = t.testdir({ "package.json": '{"type":"commonjs"}', "bad.ts": code, "bad.js": code });
+  const frame = "2 | export const x = () => {\n3 |   const a = ;\n  |             ^";
+  for (const file of ["bad.ts", "bad.js"])
+    t.match(await failureOf(directory, file), { error: new RegExp(`^${file}:3:13: SyntaxError: `), frame });
 });
