@@ -2,7 +2,8 @@
  * The only connection to the event stream. It asks for the messages that the page listens for (stream-filter.ts), and is replaced
  * when the page listens for others. It resumes with the last number it received. If the server cannot replay from there (it
  * restarted, or too many messages passed), it sends `resync` and everything on the page is fetched again.
- * A hidden page closes its connection after a while: browsers allow six per server, and every tab would hold one.
+ * A hidden page closes its connection after a while, and a page that is left closes it at once: browsers allow six per server, every
+ * tab would hold one, and a browser keeps pages that were left, with their connections, for its back button.
  */
 import { batch, computed, signal } from "@preact/signals";
 import { authorization, untilToken, withQuery } from "../api/client.ts";
@@ -166,6 +167,7 @@ async function read({ run, kinds }: StreamFilter, signal: AbortSignal): Promise<
 }
 
 let hidden = new AbortController();
+let isLeft = false;
 
 function watchVisibility(): void {
   let timer = 0;
@@ -173,11 +175,21 @@ function watchVisibility(): void {
     window.clearTimeout(timer);
     if (document.hidden) timer = window.setTimeout(() => hidden.abort(), HIDDEN_MS);
   });
+  window.addEventListener("pagehide", () => {
+    isLeft = true;
+    hidden.abort();
+  });
+  window.addEventListener("pageshow", () => {
+    isLeft = false;
+  });
 }
 
-function untilVisible(): Promise<void> {
-  if (!document.hidden) return Promise.resolve();
-  return new Promise((resolve) => document.addEventListener("visibilitychange", () => resolve(), { once: true }));
+async function untilVisible(): Promise<void> {
+  while (document.hidden || isLeft) await Promise.race([next(document, "visibilitychange"), next(window, "pageshow")]);
+}
+
+function next(target: EventTarget, event: string): Promise<void> {
+  return new Promise((resolve) => target.addEventListener(event, () => resolve(), { once: true }));
 }
 
 function pause(ms: number): Promise<void> {

@@ -12,9 +12,15 @@ export interface PageOptions {
   reducedMotion?: boolean;
 }
 
-export function launch(): Promise<Browser> {
+/** @param keepsPages keep pages that were left for the back button, as browsers of users do and Playwright's do not */
+export function launch(keepsPages = false): Promise<Browser> {
   // Root cannot use the sandbox; the loaded pages are our own.
-  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--js-flags=--expose-gc"] });
+  const args = ["--no-sandbox", "--js-flags=--expose-gc"];
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args,
+    ignoreDefaultArgs: keepsPages ? ["--disable-back-forward-cache"] : [],
+  });
 }
 
 export interface Tab {
