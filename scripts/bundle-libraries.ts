@@ -19,13 +19,14 @@ interface Library {
 /** By import name. */
 const LIBRARIES: Readonly<Record<string, Library>> = {
   "better-sqlite3": { file: "better-sqlite3", names: ["default"] },
-  "@opentelemetry/api": { file: "opentelemetry-api", names: ["SpanKind", "SpanStatusCode", "TraceFlags"] },
-  "@opentelemetry/exporter-trace-otlp-proto": { file: "opentelemetry-exporter", names: ["OTLPTraceExporter"] },
+  "@opentelemetry/otlp-exporter-base/node-http": {
+    file: "opentelemetry-exporter",
+    names: ["convertLegacyHttpOptions", "createOtlpHttpExportDelegate"],
+  },
   "@opentelemetry/resources": {
     file: "opentelemetry-resources",
     names: ["detectResources", "envDetector", "resourceFromAttributes"],
   },
-  "@opentelemetry/sdk-trace": { file: "opentelemetry-trace", names: ["BatchSpanProcessor"] },
   comlink: { file: "comlink" },
   "comlink/dist/esm/node-adapter.mjs": { file: "comlink-node-adapter" },
   commander: { file: "commander", names: ["Command", "CommanderError"] },

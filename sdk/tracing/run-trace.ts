@@ -4,7 +4,7 @@
  * and each wait. A part that follows a park begins a trace of its own, which links to the part before: a trace that lasts days
  * is more than most collectors keep together.
  */
-import { randomUUID } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import type { ParkProgress } from "#protocol/records/durable";
 import type { WorkItem } from "#protocol/records/engine";
 import { isTerminal, type State } from "#protocol/records/state";
@@ -16,9 +16,8 @@ import { spanIdOfTask, type TraceNote, traceIdOfRun } from "./trace-note.ts";
 /** Events of one span, and links to the task runs that a task run has waited for. */
 const EVENTS_MAX = 32;
 const LINKS_MAX = 32;
-
-/** A span that has not ended. */
-type OpenSpan = Omit<Span, "toUs" | "error" | "events"> & { events: SpanEvent[] };
+/** A task run that runs this soon after its creation has waited for nothing. */
+const AT_ONCE_US = 1_000;
 
 /** How an attempt or a task run failed. */
 export interface SpanFailure {
@@ -34,13 +33,13 @@ export type PartTrace = NonNullable<ParkProgress["trace"]>;
 export class RunTrace {
   readonly #sink: SpanSink;
   readonly #facts: SpanAttributes;
-  readonly #part: OpenSpan;
+  readonly #part: Span;
   readonly #before: { ref: SpanRef; endUs: number } | null;
   /** Task runs that have not ended, by external id. */
-  readonly #tasks = new Map<string, OpenSpan>();
+  readonly #tasks = new Map<string, Span>();
   /** Callers of task runs that are not reported yet. */
   readonly #callers = new Map<string, string>();
-  #attempt: OpenSpan | null = null;
+  #attempt: Span | null = null;
   /** Waits that ended earlier were recorded by an earlier part or attempt. */
   #waitsFromUs: number;
 
@@ -59,19 +58,19 @@ export class RunTrace {
       parentIsRemote: parent !== null,
       kind: "consumer",
       fromUs: nowUs,
-      attributes: { ...this.#facts, "millrace.run.name": item.run_name, "millrace.run.external_id": item.external_id },
+      toUs: nowUs,
+      run: this.#facts,
+      attributes: { "millrace.run.name": item.run_name, "millrace.run.external_id": item.external_id },
       events: [],
       links: before === null ? [] : [before],
+      error: null,
     };
   }
 
   /** An attempt begins or goes on; returns the header for what its code calls. */
   beginAttempt(attempt: number, nowUs: number): string {
-    this.#attempt = {
-      ...this.#child(`attempt ${attempt}`, newSpanId(), this.#part.spanId, nowUs),
-      attributes: { ...this.#facts, "millrace.attempt": attempt },
-    };
-    return traceparentOf({ ...this.#attempt, sampled: true });
+    this.#attempt = this.#child(`attempt ${attempt}`, newSpanId(), this.#part.spanId, nowUs, { "millrace.attempt": attempt });
+    return headerOf(this.#attempt);
   }
 
   observe(items: readonly ReportItem[]): void {
@@ -107,7 +106,7 @@ export class RunTrace {
   park(nowUs: number): PartTrace {
     this.#part.attributes["millrace.state"] = "Parked";
     this.#close(nowUs, null);
-    return { traceparent: traceparentOf({ ...this.#part, sampled: true }), at: nowUs };
+    return { traceparent: headerOf(this.#part), at: nowUs };
   }
 
   #close(nowUs: number, failure: SpanFailure | null): void {
@@ -122,11 +121,8 @@ export class RunTrace {
     const parent = caller === undefined ? (this.#attempt ?? this.#part).spanId : spanIdOfTask(caller);
     const links = parents.slice(0, LINKS_MAX).map((each) => ({ traceId: this.#part.traceId, spanId: spanIdOfTask(each) }));
     this.#callers.delete(id);
-    this.#tasks.set(id, {
-      ...this.#child(name, spanIdOfTask(id), parent, 0),
-      attributes: { ...this.#facts, "millrace.task": name, "millrace.task.key": dynamic_key, "millrace.task.external_id": id },
-      links,
-    });
+    const attributes = { "millrace.task": name, "millrace.task.key": dynamic_key, "millrace.task.external_id": id };
+    this.#tasks.set(id, this.#child(name, spanIdOfTask(id), parent, 0, attributes, links));
   }
 
   #moveTask(id: string, state: State): void {
@@ -135,7 +131,8 @@ export class RunTrace {
     // The first move follows the creation.
     if (task.fromUs === 0) task.fromUs = state.timestamp;
     if (!isTerminal(state.type)) {
-      if (state.type !== "Pending" && task.events.length < EVENTS_MAX)
+      const beginsAtOnce = state.type === "Running" && task.events.length === 0 && state.timestamp - task.fromUs < AT_ONCE_US;
+      if (state.type !== "Pending" && !beginsAtOnce && task.events.length < EVENTS_MAX)
         task.events.push({ name: state.name, atUs: state.timestamp });
       return;
     }
@@ -151,17 +148,40 @@ export class RunTrace {
     if (toUs < this.#waitsFromUs) return;
     const away = fromUs < this.#part.fromUs ? this.#before?.ref : undefined;
     const parent = away ?? { traceId: this.#part.traceId, spanId: (this.#attempt ?? this.#part).spanId };
-    const span = this.#child(name, newSpanId(), parent.spanId, fromUs);
-    this.#end({ ...span, traceId: parent.traceId, attributes: { ...this.#facts, "millrace.wait": wait } }, toUs, null);
+    const span = this.#child(name, newSpanId(), parent.spanId, fromUs, { "millrace.wait": wait });
+    span.traceId = parent.traceId;
+    this.#end(span, toUs, null);
   }
 
-  #child(name: string, spanId: string, parentId: string, fromUs: number): OpenSpan {
-    const { traceId } = this.#part;
-    return { name, traceId, spanId, parentId, kind: "internal", fromUs, attributes: {}, events: [], links: [] };
+  #child(
+    name: string,
+    spanId: string,
+    parentId: string,
+    fromUs: number,
+    attributes: SpanAttributes,
+    links: readonly SpanRef[] = [],
+  ): Span {
+    return {
+      name,
+      traceId: this.#part.traceId,
+      spanId,
+      parentId,
+      parentIsRemote: false,
+      kind: "internal",
+      fromUs,
+      toUs: fromUs,
+      run: this.#facts,
+      attributes,
+      events: [],
+      links,
+      error: null,
+    };
   }
 
-  #end(span: OpenSpan, nowUs: number, error: string | null): void {
-    this.#sink.end({ ...span, toUs: Math.max(nowUs, span.fromUs), error });
+  #end(span: Span, nowUs: number, error: string | null): void {
+    span.toUs = Math.max(nowUs, span.fromUs);
+    span.error = error;
+    this.#sink.end(span);
   }
 }
 
@@ -184,11 +204,28 @@ function exceptionEvent({ message, exception, traceback }: SpanFailure, atUs: nu
   return { name: "exception", atUs, attributes };
 }
 
-/** Node makes the random bytes of UUIDs in advance: this takes a tenth of the time of `randomBytes`. */
+/** The header for what the code of a span calls. */
+function headerOf({ traceId, spanId }: SpanRef): string {
+  return traceparentOf({ traceId, spanId, sampled: true });
+}
+
 function newTraceId(): string {
-  return traceIdOfRun(randomUUID());
+  return randomDigits(16);
 }
 
 function newSpanId(): string {
-  return spanIdOfTask(randomUUID());
+  return randomDigits(8);
+}
+
+/** Random bytes cost a call of the system each time they are asked for, so many are made at once. */
+const pool = Buffer.alloc(1_024);
+let taken = pool.length;
+
+function randomDigits(bytes: number): string {
+  if (taken + bytes > pool.length) {
+    randomFillSync(pool);
+    taken = 0;
+  }
+  taken += bytes;
+  return pool.toString("hex", taken - bytes, taken);
 }

@@ -1,14 +1,13 @@
 /**
- * Sends spans to a collector by OTLP over HTTP, with the packages of OpenTelemetry; loaded only where traces are asked for.
+ * Sends spans to a collector by OTLP over HTTP, with the exporter of OpenTelemetry; loaded only where traces are asked for.
  * Nothing waits for the collector: while it does not take spans, further ones are dropped and counted.
  */
-import { SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
-import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace";
-import type { Span, SpanCounts, SpanRef, SpanSink } from "./span.ts";
+import type { Span, SpanAttributes, SpanCounts, SpanSink } from "./span.ts";
+import { SpanBatch } from "./span-encoding.ts";
 
-/** Spans that may wait or be under way, about 2 kB each. */
+/** Spans that may wait or be under way, some 300 bytes each. */
 const WAITING_MAX = 4_096;
 const BATCH_MAX = 512;
 const DELAY_MS = 1_000;
@@ -17,7 +16,7 @@ const TIMEOUT_MS = 10_000;
 /** How long the end of an engine may wait for its last spans. */
 const CLOSE_MS_MAX = 2_000;
 const COMPLAIN_MS = 60_000;
-const PATH = "/v1/traces";
+const PATH = "v1/traces";
 
 export interface SpanExportOptions {
   /** Base URL of the collector. */
@@ -30,28 +29,23 @@ export interface SpanExportOptions {
 export class SpanExport implements SpanSink {
   readonly counts: SpanCounts = { exported: 0, dropped: 0 };
   readonly #options: SpanExportOptions;
-  readonly #processor: BatchSpanProcessor;
-  readonly #resource: ReadableSpan["resource"];
+  readonly #exporter: ReturnType<typeof httpExporter>;
+  /** Full batches, and the one that is filled. */
+  #batches: SpanBatch[] = [];
   #waiting = 0;
+  #sent: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #complainedMs = Number.NEGATIVE_INFINITY;
   #unsaid = 0;
 
   constructor(options: SpanExportOptions) {
     const { endpoint, engineId } = options;
     this.#options = options;
-    const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, "")}${PATH}`, timeoutMillis: TIMEOUT_MS });
-    this.#processor = new BatchSpanProcessor({
-      exporter: this.#counted(exporter),
-      // This class bounds what waits, because the processor does not count what it drops.
-      maxQueueSize: WAITING_MAX,
-      maxExportBatchSize: BATCH_MAX,
-      scheduledDelayMillis: DELAY_MS,
-      exportTimeoutMillis: TIMEOUT_MS + DELAY_MS,
-    });
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
-    this.#resource = resourceFromAttributes({ "service.name": "millrace", "service.instance.id": engineId }).merge(
+    const resource = resourceFromAttributes({ "service.name": "millrace", "service.instance.id": engineId }).merge(
       detectResources({ detectors: [envDetector] }),
     );
+    this.#exporter = httpExporter(`${endpoint.replace(/\/$/, "")}/${PATH}`, resource.attributes as SpanAttributes);
   }
 
   end(span: Span): void {
@@ -60,30 +54,62 @@ export class SpanExport implements SpanSink {
       return;
     }
     this.#waiting += 1;
-    this.#processor.onEnd(this.#readable(span));
+    let batch = this.#batches.at(-1);
+    if (batch === undefined || batch.count === BATCH_MAX) {
+      batch = new SpanBatch();
+      this.#batches.push(batch);
+    }
+    batch.add(span);
+    this.#schedule();
   }
 
   /** Sends what waits, for a bounded time. */
   async close(): Promise<void> {
     const limit = Promise.withResolvers<void>();
-    const timer = setTimeout(limit.resolve, CLOSE_MS_MAX);
-    await Promise.race([this.#processor.forceFlush().catch(() => undefined), limit.promise]);
+    let isOver = false;
+    const timer = setTimeout(() => {
+      isOver = true;
+      limit.resolve();
+    }, CLOSE_MS_MAX);
+    while (!isOver && this.#waiting > 0) {
+      this.#send();
+      await Promise.race([this.#sent, limit.promise]);
+    }
     clearTimeout(timer);
     if (this.#waiting > 0) this.#drop(this.#waiting, "the engine has ended");
   }
 
-  #counted(exporter: SpanExporter): SpanExporter {
-    return {
-      export: (spans, done) =>
-        exporter.export(spans, (result) => {
-          this.#waiting -= spans.length;
-          // 0: SUCCESS of ExportResultCode, which is a part of a package that is not imported here.
-          if (result.code === 0) this.counts.exported += spans.length;
-          else this.#drop(spans.length, result.error?.message ?? "it refused them");
-          done(result);
-        }),
-      shutdown: () => exporter.shutdown(),
-    };
+  #schedule(): void {
+    const [first] = this.#batches;
+    if (first === undefined || this.#sent !== null) return;
+    if (first.count === BATCH_MAX) this.#send();
+    else this.#timer ??= setTimeout(() => this.#send(), DELAY_MS).unref();
+  }
+
+  /** Sends one batch, if none is under way. */
+  #send(): void {
+    if (this.#sent !== null) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#batches.shift();
+    if (batch === undefined) return;
+    this.#sent = this.#export(batch).then((failure) => {
+      this.#sent = null;
+      this.#waiting -= batch.count;
+      if (failure === null) this.counts.exported += batch.count;
+      else this.#drop(batch.count, failure);
+      this.#schedule();
+    });
+  }
+
+  /** Returns why the collector did not take the batch. */
+  async #export(batch: SpanBatch): Promise<string | null> {
+    return await new Promise((resolve) =>
+      this.#exporter.export(batch, ({ code, error }) => {
+        // 0: SUCCESS of ExportResultCode, which is a part of a package that is not imported here.
+        resolve(code === 0 ? null : (error?.message ?? "it refused them"));
+      }),
+    );
   }
 
   #drop(spans: number, why: string): void {
@@ -95,39 +121,18 @@ export class SpanExport implements SpanSink {
     this.#complainedMs = nowMs;
     this.#unsaid = 0;
   }
-
-  #readable(span: Span): ReadableSpan {
-    const { name, parentId, attributes, events, links, error, fromUs, toUs } = span;
-    const context = contextOf(span);
-    return {
-      name,
-      kind: span.kind === "consumer" ? SpanKind.CONSUMER : SpanKind.INTERNAL,
-      spanContext: () => context,
-      ...(parentId !== null && {
-        parentSpanContext: { ...contextOf({ ...span, spanId: parentId }), isRemote: span.parentIsRemote === true },
-      }),
-      startTime: hrTime(fromUs),
-      endTime: hrTime(toUs),
-      duration: hrTime(toUs - fromUs),
-      status: error === null ? { code: SpanStatusCode.UNSET } : { code: SpanStatusCode.ERROR, message: error },
-      attributes,
-      events: events.map(({ name, atUs, attributes = {} }) => ({ name, time: hrTime(atUs), attributes })),
-      links: links.map((ref) => ({ context: contextOf(ref) })),
-      ended: true,
-      resource: this.#resource,
-      instrumentationScope: { name: "millrace" },
-      droppedAttributesCount: 0,
-      droppedEventsCount: 0,
-      droppedLinksCount: 0,
-    };
-  }
 }
 
-function contextOf({ traceId, spanId }: SpanRef): ReturnType<ReadableSpan["spanContext"]> {
-  return { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
-}
-
-/** Seconds and nanoseconds. */
-function hrTime(us: number): [number, number] {
-  return [Math.floor(us / 1_000_000), (us % 1_000_000) * 1_000];
+/** Repeats requests that a collector does not take for now; headers, compression and certificates are those of the environment. */
+function httpExporter(url: string, resource: SpanAttributes) {
+  return createOtlpHttpExportDelegate(
+    convertLegacyHttpOptions({ url, timeoutMillis: TIMEOUT_MS }, "TRACES", PATH, { "Content-Type": "application/x-protobuf" }),
+    {
+      serializeRequest: (batch: SpanBatch) => batch.request(resource),
+      deserializeResponse: () => ({}),
+    },
+    "otlp_http_span_exporter",
+    { name: "span", countItems: ({ count }) => count },
+    undefined,
+  );
 }

@@ -1,6 +1,7 @@
-/** A span as the tracer of a run makes it; span-export.ts turns it into that of OpenTelemetry. */
+/** A span as the tracer of a run makes it; span-encoding.ts turns it into that of OpenTelemetry. */
 
-export type SpanAttributes = Record<string, string | number | boolean>;
+/** Texts, and whole numbers that are not negative. */
+export type SpanAttributes = Record<string, string | number>;
 
 export interface SpanEvent {
   name: string;
@@ -17,15 +18,18 @@ export interface SpanRef {
 export interface Span extends SpanRef {
   name: string;
   /** True for a span of another process, which created the run. */
-  parentIsRemote?: boolean;
+  parentIsRemote: boolean;
   parentId: string | null;
   /** "consumer" takes work that another process has created. */
   kind: "internal" | "consumer";
   /** Microseconds since the Unix epoch. */
   fromUs: number;
   toUs: number;
+  /** Attributes that all spans of a run have: one object for each run. */
+  run: SpanAttributes;
+  /** Those of this span alone. */
   attributes: SpanAttributes;
-  events: readonly SpanEvent[];
+  events: SpanEvent[];
   links: readonly SpanRef[];
   /** Why what the span covers failed; null for success. */
   error: string | null;

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A message of protobuf: the values of each field by its number, bytes for everything with a length. */
-type Message = Map<number, (bigint | Buffer)[]>;
+export type Message = Map<number, (bigint | Buffer)[]>;
 
 export interface ReceivedSpan {
   traceId: string;
@@ -27,7 +27,7 @@ const FIXED_64 = 1;
 const LENGTH = 2;
 const FIXED_32 = 5;
 
-function parse(bytes: Buffer): Message {
+export function parse(bytes: Buffer): Message {
   const message: Message = new Map();
   let at = 0;
   const varint = (): bigint => {

@@ -5,7 +5,6 @@
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { ImportedFiles } from "#sdk/modules/imported-files";
-import { isJobsFile } from "#sdk/modules/jobs-module";
 import { type Exported, loadModule } from "#sdk/modules/load-module";
 import { followChildren } from "#sdk/output/child-processes";
 import { captureConsole } from "#sdk/output/console-capture";
