@@ -34,6 +34,7 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
   luxon: { file: "luxon" },
   "nunjucks/src/parser.js": { file: "nunjucks-parser", names: ["parse"] },
   pg: { file: "pg", names: ["default"] },
+  pgpass: { file: "pgpass", names: ["default"] },
   "prom-client": { file: "prom-client", names: ["Counter", "Gauge", "Histogram", "Registry"] },
   "smol-toml": { file: "smol-toml" },
   typebox: { file: "typebox" },

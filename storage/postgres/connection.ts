@@ -4,6 +4,7 @@ import type { Client, ProtocolConnection, Settings, Submittable } from "pg";
 import { StorageError } from "../sqlite/storage-error.ts";
 import { type Place, toConnectError, toLossError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
+import { passwordFromFile } from "./password-file.ts";
 import type { Table } from "./table.ts";
 
 export type { Settings } from "pg";
@@ -110,6 +111,8 @@ async function makeClient(settings: Settings, name: string | undefined): Promise
   try {
     const client = new Client({ application_name: name, connectionTimeoutMillis: CONNECT_WAIT_MS, ...alive, ...settings });
     client.setTypeParser(INT8, Number);
+    // The driver reads the file as well, but says that it will not any more.
+    client.password ??= () => passwordFromFile(client);
     return client;
   } catch (cause) {
     throw new StorageError("denied", `the URL of the store cannot be used: ${(cause as Error).message}`, cause);

@@ -90,7 +90,10 @@ export function toConnectError(cause: unknown, { host, port, user, database }: P
   if (code === "3D000")
     return fail("denied", `PostgreSQL at ${where} has no database ${database}: create it with CREATE DATABASE, owned by ${user}`);
   if (message.includes("client password must be a"))
-    return fail("denied", `PostgreSQL at ${where} asks for a password of the user ${user}, and the URL of the store has none`);
+    return fail(
+      "denied",
+      `PostgreSQL at ${where} asks for a password of the user ${user}, and neither the URL of the store nor PGPASSWORD nor a .pgpass file has one`,
+    );
   if (severity === undefined) return fail("unreachable", `PostgreSQL does not answer at ${where}: ${message || code}`);
   return fail(faultOf(code), `PostgreSQL at ${where} does not open the database ${database}: ${message} (${code})`);
 }

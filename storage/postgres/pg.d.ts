@@ -1,4 +1,4 @@
-/** What Millrace uses of the package pg. */
+/** What Millrace uses of the packages pg and pgpass. */
 declare module "pg" {
   export interface QueryResult<Row> {
     rows: Row[];
@@ -42,6 +42,8 @@ declare module "pg" {
     readonly port: number;
     readonly user: string;
     readonly database: string;
+    /** Null where neither the settings nor PGPASSWORD have one. */
+    password: string | null | (() => Promise<string | undefined>);
     constructor(settings: Settings & ClientOptions);
     on(event: "error" | "end", listener: (error?: Error) => void): void;
     connect(): Promise<void>;
@@ -50,4 +52,12 @@ declare module "pg" {
     end(): Promise<void>;
     setTypeParser(oid: number, parse: (text: string) => unknown): void;
   }
+}
+
+declare module "pgpass" {
+  const find: (
+    place: { host: string; port: number; user: string; database: string },
+    found: (password: string | undefined) => void,
+  ) => void;
+  export default find;
 }

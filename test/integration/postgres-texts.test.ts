@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { startCommand } from "../support/command-line.ts";
+import { serving, startCommand } from "../support/command-line.ts";
 import { type PostgresServer, postgresPrograms, startPostgres, type TestDatabase, urlOf } from "../support/postgres-server.ts";
 import { ServedHome, type ServedProcess, until } from "../support/served-home.ts";
 
@@ -136,8 +136,12 @@ t.test("texts beyond a row of an index, whatever the settings of the database", 
 });
 
 /** What `millrace serve` says and ends with. */
+function serveOn(home: ServedHome, store: string, env: Record<string, string> = {}) {
+  return startCommand(["serve", home.path, "--home", home.path, "--port", "0", "--no-open", "--store", store], { env });
+}
+
 async function startOn(home: ServedHome, store: string) {
-  return await startCommand(["serve", home.path, "--home", home.path, "--port", "0", "--no-open", "--store", store]).ended;
+  return await serveOn(home, store).ended;
 }
 
 t.test("a database that cannot hold a store is refused at once, and the text says what to do", { skip }, async (t) => {
@@ -165,20 +169,34 @@ t.test("a database that cannot hold a store is refused at once, and the text say
   );
 });
 
-t.test("a URL without the password that the database asks for is refused at once", { skip }, async (t) => {
-  const postgres = await startPostgres(programs ?? "", ["password_encryption = scram-sha-256"]);
-  t.teardown(() => postgres.stop());
-  const home = new ServedHome();
-  t.teardown(() => home.remove());
-  const database = await make(postgres, "guarded");
-  await postgres.rows("CREATE ROLE guard LOGIN PASSWORD 'open sesame'");
-  const [[rules = ""] = []] = (await postgres.rows("SHOW hba_file")) as [string][];
-  writeFileSync(join(rules), "local guarded guard scram-sha-256\nlocal all all trust\n");
-  await postgres.rows("SELECT pg_reload_conf()");
-  const { code, errors } = await startOn(home, urlOf({ ...database, user: "guard" }));
-  t.equal(code, 3, errors);
-  t.match(errors, /asks for a password of the user guard, and the URL of the store has none/);
-});
+t.test(
+  "a URL without the password that the database asks for: from a password file, else refused at once",
+  { skip },
+  async (t) => {
+    const postgres = await startPostgres(programs ?? "", ["password_encryption = scram-sha-256"]);
+    t.teardown(() => postgres.stop());
+    const home = new ServedHome();
+    t.teardown(() => home.remove());
+    const database = await make(postgres, "guarded");
+    await postgres.rows("CREATE ROLE guard LOGIN PASSWORD 'open sesame'");
+    await postgres.rows("ALTER DATABASE guarded OWNER TO guard");
+    const [[rules = ""] = []] = (await postgres.rows("SHOW hba_file")) as [string][];
+    writeFileSync(join(rules), "local guarded guard scram-sha-256\nlocal all all trust\n");
+    await postgres.rows("SELECT pg_reload_conf()");
+    const url = urlOf({ ...database, user: "guard" });
+    const { code, errors } = await startOn(home, url);
+    t.equal(code, 3, errors);
+    t.match(errors, /asks for a password of the user guard, and neither the URL of the store nor PGPASSWORD nor a \.pgpass file/);
+
+    const file = join(home.path, "passwords");
+    writeFileSync(file, "*:*:guarded:guard:open sesame\n", { mode: 0o600 });
+    // The driver's own way to the file is deprecated; the test runner keeps processes from printing that.
+    const server = serveOn(home, url, { PGPASSFILE: file, NODE_OPTIONS: "--throw-deprecation" });
+    await serving(t, server);
+    server.child.kill();
+    t.same(await server.ended.then(({ code, errors }) => ({ code, errors })), { code: 0, errors: "" });
+  },
+);
 
 async function make(postgres: PostgresServer, definition: string): Promise<TestDatabase> {
   const [name = ""] = definition.split(" ");
