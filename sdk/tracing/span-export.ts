@@ -4,6 +4,7 @@
  */
 import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import { type Rejection, rejectionOf } from "./export-response.ts";
 import type { Span, SpanAttributes, SpanCounts, SpanSink } from "./span.ts";
 import { SpanBatch } from "./span-encoding.ts";
 
@@ -30,11 +31,14 @@ export class SpanExport implements SpanSink {
   readonly counts: SpanCounts = { exported: 0, dropped: 0 };
   readonly #options: SpanExportOptions;
   readonly #exporter: ReturnType<typeof httpExporter>;
+  /** What the collector rejected of the batch that is under way. */
+  #rejection: Rejection | null = null;
   /** Full batches, and the one that is filled. */
   #batches: SpanBatch[] = [];
   #waiting = 0;
   #sent: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
   #complainedMs = Number.NEGATIVE_INFINITY;
   #unsaid = 0;
 
@@ -45,7 +49,9 @@ export class SpanExport implements SpanSink {
     const resource = resourceFromAttributes({ "service.name": "millrace", "service.instance.id": engineId }).merge(
       detectResources({ detectors: [envDetector] }),
     );
-    this.#exporter = httpExporter(`${endpoint.replace(/\/$/, "")}/${PATH}`, resource.attributes as SpanAttributes);
+    this.#exporter = httpExporter(`${endpoint.replace(/\/$/, "")}/${PATH}`, resource.attributes as SpanAttributes, (response) => {
+      this.#rejection = rejectionOf(response);
+    });
   }
 
   end(span: Span): void {
@@ -66,16 +72,16 @@ export class SpanExport implements SpanSink {
   /** Sends what waits, for a bounded time. */
   async close(): Promise<void> {
     const limit = Promise.withResolvers<void>();
-    let isOver = false;
     const timer = setTimeout(() => {
-      isOver = true;
+      this.#isClosed = true;
       limit.resolve();
     }, CLOSE_MS_MAX);
-    while (!isOver && this.#waiting > 0) {
+    while (!this.#isClosed && this.#waiting > 0) {
       this.#send();
       await Promise.race([this.#sent, limit.promise]);
     }
     clearTimeout(timer);
+    this.#isClosed = true;
     if (this.#waiting > 0) this.#drop(this.#waiting, "the engine has ended");
   }
 
@@ -93,21 +99,24 @@ export class SpanExport implements SpanSink {
     this.#timer = undefined;
     const batch = this.#batches.shift();
     if (batch === undefined) return;
-    this.#sent = this.#export(batch).then((failure) => {
+    this.#rejection = null;
+    this.#sent = this.#export(batch).then((rejection) => {
+      if (this.#isClosed) return;
       this.#sent = null;
       this.#waiting -= batch.count;
-      if (failure === null) this.counts.exported += batch.count;
-      else this.#drop(batch.count, failure);
+      const rejected = Math.min(rejection?.spans ?? 0, batch.count);
+      this.counts.exported += batch.count - rejected;
+      if (rejected > 0) this.#drop(rejected, rejection?.message || "it rejected them");
       this.#schedule();
     });
   }
 
-  /** Returns why the collector did not take the batch. */
-  async #export(batch: SpanBatch): Promise<string | null> {
+  /** Returns what the collector did not take. */
+  async #export(batch: SpanBatch): Promise<Rejection | null> {
     return await new Promise((resolve) =>
       this.#exporter.export(batch, ({ code, error }) => {
         // 0: SUCCESS of ExportResultCode, which is a part of a package that is not imported here.
-        resolve(code === 0 ? null : (error?.message ?? "it refused them"));
+        resolve(code === 0 ? this.#rejection : { spans: batch.count, message: error?.message ?? "" });
       }),
     );
   }
@@ -124,12 +133,15 @@ export class SpanExport implements SpanSink {
 }
 
 /** Repeats requests that a collector does not take for now; headers, compression and certificates are those of the environment. */
-function httpExporter(url: string, resource: SpanAttributes) {
+function httpExporter(url: string, resource: SpanAttributes, answered: (response: Buffer) => void) {
   return createOtlpHttpExportDelegate(
     convertLegacyHttpOptions({ url, timeoutMillis: TIMEOUT_MS }, "TRACES", PATH, { "Content-Type": "application/x-protobuf" }),
     {
       serializeRequest: (batch: SpanBatch) => batch.request(resource),
-      deserializeResponse: () => ({}),
+      deserializeResponse: (response: Uint8Array) => {
+        answered(Buffer.from(response));
+        return {};
+      },
     },
     "otlp_http_span_exporter",
     { name: "span", countItems: ({ count }) => count },

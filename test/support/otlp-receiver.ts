@@ -115,8 +115,8 @@ function spansOf(body: Buffer): ReceivedSpan[] {
 
 export class OtlpReceiver {
   readonly spans: ReceivedSpan[] = [];
-  /** "hang" takes requests and never answers, "refuse" answers 400. */
-  mode: "take" | "hang" | "refuse" = "take";
+  /** "hang" takes requests and never answers, "refuse" answers 400, "reject" takes all spans of a request but three. */
+  mode: "take" | "hang" | "refuse" | "reject" = "take";
   requests = 0;
   readonly #server: Server;
   readonly #waiting = new Set<() => void>();
@@ -136,6 +136,8 @@ export class OtlpReceiver {
           this.spans.push(...spansOf(Buffer.concat(parts)));
           response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
         } else if (this.mode === "refuse") response.writeHead(400).end();
+        else if (this.mode === "reject")
+          response.writeHead(200, { "content-type": "application/x-protobuf" }).end("\x0a\x0d\x08\x03\x12\x09too large");
         for (const look of this.#waiting) look();
       });
     });
