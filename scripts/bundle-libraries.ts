@@ -23,6 +23,7 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
     file: "opentelemetry-exporter",
     names: ["convertLegacyHttpOptions", "createOtlpHttpExportDelegate"],
   },
+  "@opentelemetry/otlp-transformer": { file: "opentelemetry-transformer", names: ["ProtobufTraceSerializer"] },
   "@opentelemetry/resources": {
     file: "opentelemetry-resources",
     names: ["detectResources", "envDetector", "resourceFromAttributes"],

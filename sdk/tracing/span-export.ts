@@ -133,13 +133,13 @@ export class SpanExport implements SpanSink {
 }
 
 /** Repeats requests that a collector does not take for now; headers, compression and certificates are those of the environment. */
-function httpExporter(url: string, resource: SpanAttributes, answered: (response: Buffer) => void) {
+function httpExporter(url: string, resource: SpanAttributes, answered: (response: Uint8Array) => void) {
   return createOtlpHttpExportDelegate(
     convertLegacyHttpOptions({ url, timeoutMillis: TIMEOUT_MS }, "TRACES", PATH, { "Content-Type": "application/x-protobuf" }),
     {
       serializeRequest: (batch: SpanBatch) => batch.request(resource),
       deserializeResponse: (response: Uint8Array) => {
-        answered(Buffer.from(response));
+        answered(response);
         return {};
       },
     },

@@ -135,11 +135,11 @@ t.test("texts beyond a row of an index, whatever the settings of the database", 
   t.same(await look(again, id), found, "after a new start");
 });
 
-/** What `millrace serve` says and ends with. */
 function serveOn(home: ServedHome, store: string, env: Record<string, string> = {}) {
   return startCommand(["serve", home.path, "--home", home.path, "--port", "0", "--no-open", "--store", store], { env });
 }
 
+/** What `millrace serve` says and ends with. */
 async function startOn(home: ServedHome, store: string) {
   return await serveOn(home, store).ended;
 }
