@@ -2,6 +2,7 @@ import { join } from "node:path";
 import t from "tap";
 import { Millrace, type StreamMessage } from "#sdk/client/index";
 import { serve } from "../support/command-line.ts";
+import { socketPath } from "../support/socket-path.ts";
 
 const MODULE = { flow: "sum", project: "maths", module: "sum.ts", source_dir: "/nowhere" };
 
@@ -9,7 +10,7 @@ t.test("the client against a server", async (t) => {
   const root = t.testdir({ served: {} });
   const served = join(root, "served");
   const home = join(root, "home");
-  const socket = join(root, "s");
+  const socket = socketPath(t);
   const server = await serve(t, served, home, "--token", "secret", "--socket", socket);
   const client = new Millrace({ home });
 

@@ -1,7 +1,7 @@
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { serveFlows } from "../support/flow-server.ts";
+import { socketPath } from "../support/socket-path.ts";
 
 const FLOWS = fileURLToPath(new URL("./service-flows", import.meta.url));
 
@@ -9,7 +9,7 @@ t.test("what flows ask of their server", { timeout: 120_000 }, async (t) => {
   const { client, start, seen, reached, happened } = await serveFlows(
     t,
     FLOWS,
-    ...["--token", "secret", "--socket", join(t.testdirName, "s")],
+    ...["--token", "secret", "--socket", socketPath(t)],
   );
   await client.patchSettings({ resources: { disk: 2 } });
 
