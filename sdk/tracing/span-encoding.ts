@@ -1,7 +1,7 @@
 /**
  * Encodes spans as the protobuf of OTLP: messages of opentelemetry/proto/trace/v1/trace.proto and common/v1/common.proto, version
  * 1.x. A message is built as a string that has one character for each byte, because V8 joins strings without running code of
- * ours for each byte: an engine's process ends before such code would be compiled.
+ * ours for each byte, which would be slow in an engine's first thousands of runs, before V8 has compiled it.
  */
 import type { Span, SpanAttributes, SpanEvent, SpanRef } from "./span.ts";
 

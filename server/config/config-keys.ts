@@ -99,8 +99,8 @@ export const SERVER_KEYS: Keys<ServerTable> = {
   engineMaxRuns: {
     key: "engine_max_runs",
     check: integer(1),
-    about: "Runs after which an engine process is replaced, which bounds memory leaks of user code",
-    standard: "10000",
+    about: "Runs after which an engine process is replaced, which bounds leaks of memory and other resources by user code",
+    standard: "100000",
   },
   engineSlots: {
     key: "engine_slots",

@@ -39,8 +39,8 @@ const DEFAULT_CANCEL_GRACE_SECS = 10;
  * together.
  */
 const DEFAULT_CRASH_RERUN_DELAY_SECS: readonly [number, number] = [5, 15];
-/** An engine process is replaced after this many runs, which bounds leaks of user code. */
-const DEFAULT_ENGINE_MAX_RUNS = 10_000;
+/** An engine process is replaced after this many runs, which bounds leaks that its garbage collections do not show (ADR 44). */
+const DEFAULT_ENGINE_MAX_RUNS = 100_000;
 /** Runs of one engine at a time: beyond some hundred, a second engine is faster than a fuller one. */
 const DEFAULT_ENGINE_SLOTS = 256;
 /** Growth of memory in MB after which an engine is replaced: leaks of less do not matter before it has done its runs. */

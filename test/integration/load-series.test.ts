@@ -80,6 +80,19 @@ t.test("runs of real engines are created evenly, while their engines are replace
   t.ok((figureOf(report, "empty", "millrace", "engine starts") ?? 0) > 1);
 });
 
+t.test("each round may start its servers anew, and has one record of each", async (t) => {
+  const sizes = ["--workloads", "empty", "--runs", "10", "--rounds", "1", "--starts", "2", "--turns", "2", "--traces", "1"];
+  const report = JSON.parse((await load("--real", ...sizes, "--compare", "tree:.", "--json")).stdout) as LoadJson;
+  t.same(
+    report.records.map(({ phase, target }) => [phase, target]),
+    ["millrace", "tree"].map((target) => ["empty", target]),
+  );
+  t.same(
+    report.targets.map(({ name }) => name),
+    ["millrace", "tree"],
+  );
+});
+
 t.test("durable runs store their steps, sleep through a restart, and are queued when their sleeps end", async (t) => {
   const sizes = ["--runs", "20", "--steps", "5", "--sleeping", "30", "--due", "30", "--rounds", "1"];
   const report = JSON.parse((await load("--durable", "--compiled", ...sizes, "--json")).stdout) as DurableJson;

@@ -101,8 +101,7 @@ export class Arguments {
     return found;
   }
 
-  /** The path behind `tree:`, or null. */
-  /** A number from 0 to 1. */
+  /** A number from 0 to 1, or null. */
   share(name: string): number | null {
     const value = this.text(name);
     if (value === null) return null;
@@ -112,6 +111,7 @@ export class Arguments {
     return share;
   }
 
+  /** The path behind `tree:`, or null. */
   tree(name: string): string | null {
     const value = this.text(name);
     if (value === null) return null;

@@ -20,3 +20,12 @@ export function latencyFigures(name: string, samples: Samples): Figure[] {
     ...figure(`${name} max`, "ms", max ?? null),
   ];
 }
+
+/** The mean of each figure over several measurements of the same. */
+export function meanFigures(measurements: readonly (readonly Figure[])[]): Figure[] {
+  const byName = new Map<string, Figure[]>();
+  for (const one of measurements.flat()) byName.set(one.name, [...(byName.get(one.name) ?? []), one]);
+  return [...byName].flatMap(([name, same]) =>
+    figure(name, same[0]?.unit ?? "", same.reduce((sum, { value }) => sum + value, 0) / same.length),
+  );
+}

@@ -9,10 +9,9 @@ import type { Part } from "../report/report.ts";
 import { inTurns } from "../turns.ts";
 import { measureEngineStart } from "./engine-start.ts";
 import { parseRealCommandLine, REAL_USAGE, type RealOptions } from "./real-options.ts";
-import { type RealServer, startRealServer } from "./real-server.ts";
+import type { RealServer } from "./real-server.ts";
+import { runRounds, runRoundsOfStarts, type Side, startSide } from "./rounds.ts";
 import { startSpanReceiver, tracesConfig } from "./span-receiver.ts";
-import { runRound } from "./workload-round.ts";
-import { workloadOf } from "./workloads.ts";
 
 const ENGINE_START = "engine start";
 /** Of the folder with the flows. */
@@ -36,6 +35,9 @@ async function measureReal(options: RealOptions, context: MeasureContext): Promi
     facts: [
       `compiled package, serve ${serve.length === 0 ? "with default settings" : serve.join(" ")}; ${rounds} rounds`,
       `${creators} creators create runs ${created}; time runs from the first creation to the last end`,
+      ...(options.starts === 0
+        ? []
+        : [`each round starts the servers ${options.starts} times, with ${options.turns} turns of each; its figures are means`]),
       ...(options.traces === null ? [] : [`the first server traces ${options.traces * 100} % of the runs`]),
       ...(countRequests ? ["the requests of the engines are counted by a module that is loaded into them"] : []),
     ],
@@ -50,16 +52,12 @@ async function measureReal(options: RealOptions, context: MeasureContext): Promi
 }
 
 async function measure(options: RealOptions, part: Part, context: MeasureContext, cleanup: Cleanup): Promise<void> {
-  const { serve, compare, countRequests, rounds, workloads } = options;
-  const servers: RealServer[] = [];
   const traced = options.traces === null ? "" : tracesConfig(await started(cleanup, startSpanReceiver()), options.traces);
-  for (const [name, tree] of Object.entries({ millrace: ROOT, tree: compare })) {
-    if (tree === null) continue;
-    const config = servers.length === 0 ? traced : "";
-    const server = await started(cleanup, startRealServer(name, resolve(tree), serve, countRequests, workloads, config));
-    servers.push(server);
-    part.targets.push({ name, version: server.version, durability: server.durability, start_ms: server.startMs });
-  }
+  const sides: Side[] = [{ name: "millrace", tree: ROOT, config: traced }];
+  if (options.compare !== null) sides.push({ name: "tree", tree: options.compare, config: "" });
+  if (options.starts > 0) return await runRoundsOfStarts(sides, options, part, context);
+  const servers: RealServer[] = [];
+  for (const side of sides) servers.push(await startSide(side, options, part, cleanup));
   for (let start = 1; start <= options.engineStarts; start++) {
     for (const server of inTurns(servers, start)) {
       context.progress.step(`start ${start} of ${options.engineStarts} of an engine, ${server.name}`);
@@ -67,13 +65,5 @@ async function measure(options: RealOptions, part: Part, context: MeasureContext
       part.records.push({ phase: ENGINE_START, target: server.name, round: start, figures, notes: [] });
     }
   }
-  for (let round = 1; round <= rounds; round++) {
-    for (const workload of workloads) {
-      for (const server of inTurns(servers, round)) {
-        context.progress.step(`round ${round} of ${rounds}: ${workload}, ${server.name}`);
-        const result = await runRound(server, workload, workloadOf(workload, options), { ...options, ...context });
-        part.records.push({ phase: workload, target: server.name, round, ...result });
-      }
-    }
-  }
+  await runRounds(servers, options, part, context);
 }

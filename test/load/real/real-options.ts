@@ -1,10 +1,14 @@
 /** Options of `npm run load -- --real`, and their command line. */
-import { Arguments, type CommandLine, OUTPUT_USAGE } from "../command-line.ts";
+import { Arguments, type CommandLine, OUTPUT_USAGE, UsageError } from "../command-line.ts";
 import { WORKLOADS, type WorkloadName, type WorkloadSizes } from "./workloads.ts";
 
 export interface RealOptions extends WorkloadSizes {
   workloads: readonly WorkloadName[];
   rounds: number;
+  /** Starts of each server in each round; 0: one start for all rounds. */
+  starts: number;
+  /** Turns of each server after such a start. */
+  turns: number;
   creators: number;
   /** Runs of one request of a creator. */
   batch: number;
@@ -32,6 +36,8 @@ export const REAL_DEFAULTS: RealOptions = {
   computeSeconds: 1,
   children: 1_000,
   rounds: 3,
+  starts: 0,
+  turns: 1,
   creators: 32,
   batch: 1,
   perSecond: null,
@@ -47,6 +53,7 @@ const RUNS_MAX = 1_000_000;
 const SECONDS_MAX = 3_600;
 const CREATORS_MAX = 1_000;
 const ROUNDS_MAX = 1_000;
+const STARTS_MAX = 100;
 const BATCH_MAX = 10_000;
 
 export const REAL_USAGE = `usage: npm run load -- --real [options]
@@ -63,6 +70,9 @@ first creation to the last end.
   --compute-seconds N   what each of them computes (${REAL_DEFAULTS.computeSeconds})
   --children N          runs of the workload called, and calls of the one run of the workload children (${REAL_DEFAULTS.children})
   --rounds N            repeats of every workload; medians are shown (${REAL_DEFAULTS.rounds})
+  --starts N            starts the servers N times in each round; the figures of a round are the means of these starts
+                        (${REAL_DEFAULTS.starts}: one start for all rounds)
+  --turns N             turns of each server after such a start (${REAL_DEFAULTS.turns})
   --creators N          clients that create runs (${REAL_DEFAULTS.creators})
   --batch-size N        runs that a client creates with one request (${REAL_DEFAULTS.batch})
   --per-second N        runs created per second, evenly, instead of as many as the server accepts
@@ -76,8 +86,19 @@ first creation to the last end.
 ${OUTPUT_USAGE}`;
 
 const TEXTS = [
-  ...["workloads", "runs", "waiting-runs", "wait-seconds", "computing-runs", "compute-seconds", "children", "rounds", "creators"],
-  ...["batch-size", "per-second", "limit-seconds", "engine-starts", "traces", "compare"],
+  ...[
+    "workloads",
+    "runs",
+    "waiting-runs",
+    "wait-seconds",
+    "computing-runs",
+    "compute-seconds",
+    "children",
+    "rounds",
+    "starts",
+    "turns",
+  ],
+  ...["creators", "batch-size", "per-second", "limit-seconds", "engine-starts", "traces", "compare"],
 ];
 
 export function parseRealCommandLine(args: readonly string[]): CommandLine<RealOptions> {
@@ -91,6 +112,8 @@ export function parseRealCommandLine(args: readonly string[]): CommandLine<RealO
     computeSeconds: given.number("compute-seconds", REAL_DEFAULTS.computeSeconds, 0, SECONDS_MAX),
     children: given.number("children", REAL_DEFAULTS.children, 1, RUNS_MAX),
     rounds: given.number("rounds", REAL_DEFAULTS.rounds, 1, ROUNDS_MAX),
+    starts: given.number("starts", REAL_DEFAULTS.starts, 0, STARTS_MAX),
+    turns: given.number("turns", REAL_DEFAULTS.turns, 1, STARTS_MAX),
     creators: given.number("creators", REAL_DEFAULTS.creators, 1, CREATORS_MAX),
     batch: given.number("batch-size", REAL_DEFAULTS.batch, 1, BATCH_MAX),
     perSecond: given.text("per-second") === null ? null : given.number("per-second", 1, 1, RUNS_MAX),
@@ -101,5 +124,7 @@ export function parseRealCommandLine(args: readonly string[]): CommandLine<RealO
     serve: given.list("serve"),
     compare: given.tree("compare"),
   };
+  if (options.starts > 0 && options.engineStarts > 0)
+    throw new UsageError("--engine-starts needs servers that stay: leave out --starts");
   return { options, output: given.output };
 }

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import t from "tap";
 import { ReportWriter } from "../../load/engine-protocol.ts";
+import { figure, meanFigures } from "../../load/figure.ts";
 import { asciiJson, HttpConnection } from "../../load/http-connection.ts";
 import { SeededRandom, uuidV7 } from "../../load/random.ts";
 import { type Summarized, summarize } from "../../load/report/summary.ts";
@@ -39,6 +40,14 @@ t.test("the ratio of two servers has the interval of its mean over the rounds", 
   t.match(line?.interval?.low.toFixed(3), "0.777");
   t.match(line?.interval?.high.toFixed(3), "1.279");
   t.equal(summarize(report([90, 110]))[0]?.interval, null, "two rounds are no sample");
+});
+
+t.test("the mean of several measurements is that of each figure over those that have it", async (t) => {
+  const first = [...figure("runs", "runs/s", 10), ...figure("memory", "MiB", 7)];
+  t.same(meanFigures([first, figure("runs", "runs/s", 20)]), [
+    { name: "runs", unit: "runs/s", value: 15 },
+    { name: "memory", unit: "MiB", value: 7 },
+  ]);
 });
 
 t.test("heads and chunks are read only when they are complete", async (t) => {

@@ -32,6 +32,10 @@ t.test("options of real engines: sizes of the workloads, options of serve, and w
   t.throws(() => parseRealCommandLine(["--runs", "0"]), /--runs must be a number from 1/);
   t.throws(() => parseRealCommandLine(["--compare", "cereyan:x"]), /takes tree:PATH/);
   t.throws(() => parseRealCommandLine(["--engines", "3"]), /Unknown option/);
+  t.equal(options.starts, 0, "one start for all rounds");
+  t.equal(parseRealCommandLine(["--starts", "4"]).options.turns, 1);
+  t.match(parseRealCommandLine(["--starts", "4", "--turns", "2"]).options, { starts: 4, turns: 2 });
+  t.throws(() => parseRealCommandLine(["--starts", "4", "--engine-starts", "1"]), /leave out --starts/);
 });
 
 t.test("every kind of load test knows the options of the report and refuses those of another kind", async (t) => {

@@ -28,7 +28,7 @@ t.test("defaults hold where nothing is said", async (t) => {
     socket: null,
     engines: true,
     schedules: true,
-    engineMaxRuns: 10_000,
+    engineMaxRuns: 100_000,
     engineSlots: 256,
     maxRunning: null,
     engineGrowthMb: 256,
