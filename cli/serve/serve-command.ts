@@ -13,7 +13,7 @@ export const SERVE: CommandSpec = {
     { flags: "--token <token>", description: "token that clients must send (default: none)" },
     { flags: "--socket <path>", description: "also listen on a Unix socket, without a token" },
     { flags: "--max-engines <n>", description: "engine processes at one time (default: number of processors)" },
-    { flags: "--engine-max-runs <n>", description: "runs after which an engine process is replaced (default: 10000)" },
+    { flags: "--engine-max-runs <n>", description: "runs after which an engine process is replaced (default: 100000)" },
     { flags: "--crash-retries <n>", description: "times a crashed run is tried again (default: 5; the file's value wins)" },
     {
       flags: "--durability <level>",
