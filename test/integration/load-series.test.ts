@@ -80,7 +80,7 @@ t.test("runs of real engines are created evenly, while their engines are replace
   t.ok((figureOf(report, "empty", "millrace", "engine starts") ?? 0) > 1);
 });
 
-t.test("each round may start its servers anew, and has one record of each", async (t) => {
+t.test("a round that starts its servers several times has one record for each of them", async (t) => {
   const sizes = ["--workloads", "empty", "--runs", "10", "--rounds", "1", "--starts", "2", "--turns", "2", "--traces", "1"];
   const report = JSON.parse((await load("--real", ...sizes, "--compare", "tree:.", "--json")).stdout) as LoadJson;
   t.same(

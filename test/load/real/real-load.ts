@@ -10,7 +10,7 @@ import { inTurns } from "../turns.ts";
 import { measureEngineStart } from "./engine-start.ts";
 import { parseRealCommandLine, REAL_USAGE, type RealOptions } from "./real-options.ts";
 import type { RealServer } from "./real-server.ts";
-import { runRounds, runRoundsOfStarts, type Side, startSide } from "./rounds.ts";
+import { runRounds, type Side, startedAnew, startSide, staying } from "./rounds.ts";
 import { startSpanReceiver, tracesConfig } from "./span-receiver.ts";
 
 const ENGINE_START = "engine start";
@@ -55,7 +55,7 @@ async function measure(options: RealOptions, part: Part, context: MeasureContext
   const traced = options.traces === null ? "" : tracesConfig(await started(cleanup, startSpanReceiver()), options.traces);
   const sides: Side[] = [{ name: "millrace", tree: ROOT, config: traced }];
   if (options.compare !== null) sides.push({ name: "tree", tree: options.compare, config: "" });
-  if (options.starts > 0) return await runRoundsOfStarts(sides, options, part, context);
+  if (options.starts > 0) return await runRounds(startedAnew(sides, options, part, context), options, part, context);
   const servers: RealServer[] = [];
   for (const side of sides) servers.push(await startSide(side, options, part, cleanup));
   for (let start = 1; start <= options.engineStarts; start++) {
@@ -65,5 +65,5 @@ async function measure(options: RealOptions, part: Part, context: MeasureContext
       part.records.push({ phase: ENGINE_START, target: server.name, round: start, figures, notes: [] });
     }
   }
-  await runRounds(servers, options, part, context);
+  await runRounds(staying(servers), options, part, context);
 }

@@ -7,7 +7,7 @@ export interface RealOptions extends WorkloadSizes {
   rounds: number;
   /** Starts of each server in each round; 0: one start for all rounds. */
   starts: number;
-  /** Turns of each server after such a start. */
+  /** Turns of each server in a round, or after each of its starts. */
   turns: number;
   creators: number;
   /** Runs of one request of a creator. */
@@ -70,9 +70,9 @@ first creation to the last end.
   --compute-seconds N   what each of them computes (${REAL_DEFAULTS.computeSeconds})
   --children N          runs of the workload called, and calls of the one run of the workload children (${REAL_DEFAULTS.children})
   --rounds N            repeats of every workload; medians are shown (${REAL_DEFAULTS.rounds})
-  --starts N            starts the servers N times in each round; the figures of a round are the means of these starts
+  --starts N            starts the servers N times in each round; the figures of a round are the means of its turns
                         (${REAL_DEFAULTS.starts}: one start for all rounds)
-  --turns N             turns of each server after such a start (${REAL_DEFAULTS.turns})
+  --turns N             turns of each server in a round, or after each of these starts (${REAL_DEFAULTS.turns})
   --creators N          clients that create runs (${REAL_DEFAULTS.creators})
   --batch-size N        runs that a client creates with one request (${REAL_DEFAULTS.batch})
   --per-second N        runs created per second, evenly, instead of as many as the server accepts
@@ -86,18 +86,8 @@ first creation to the last end.
 ${OUTPUT_USAGE}`;
 
 const TEXTS = [
-  ...[
-    "workloads",
-    "runs",
-    "waiting-runs",
-    "wait-seconds",
-    "computing-runs",
-    "compute-seconds",
-    "children",
-    "rounds",
-    "starts",
-    "turns",
-  ],
+  ...["workloads", "runs", "waiting-runs", "wait-seconds", "computing-runs", "compute-seconds", "children"],
+  ...["rounds", "starts", "turns"],
   ...["creators", "batch-size", "per-second", "limit-seconds", "engine-starts", "traces", "compare"],
 ];
 

@@ -1,4 +1,4 @@
-/** The rounds of real engines: on servers that stay for all rounds, or on servers that each round starts anew. */
+/** The rounds of real engines: the servers stay for all rounds, or each round starts them anew. */
 import { resolve } from "node:path";
 import { type Cleanup, started, withCleanup } from "../cleanup.ts";
 import { meanFigures } from "../figure.ts";
@@ -9,7 +9,7 @@ import { inTurns } from "../turns.ts";
 import type { RealOptions } from "./real-options.ts";
 import { type RealServer, startRealServer } from "./real-server.ts";
 import { runRound } from "./workload-round.ts";
-import { type WorkloadName, workloadOf } from "./workloads.ts";
+import { workloadOf } from "./workloads.ts";
 
 /** One of the servers that are compared. */
 export interface Side {
@@ -30,66 +30,52 @@ export async function startSide(side: Side, options: RealOptions, part: Part, cl
   return server;
 }
 
-/** The servers take turns in each round. */
-export async function runRounds(
-  servers: readonly RealServer[],
-  options: RealOptions,
-  part: Part,
-  context: MeasureContext,
-): Promise<void> {
-  for (let round = 1; round <= options.rounds; round++) {
-    for (const workload of options.workloads) {
-      for (const server of inTurns(servers, round)) {
-        context.progress.step(`round ${round} of ${options.rounds}: ${workload}, ${server.name}`);
-        const result = await runRound(server, workload, workloadOf(workload, options), { ...options, ...context });
-        part.records.push({ phase: workload, target: server.name, round, ...result });
-      }
-    }
-  }
+/** Provides the servers for some turns; by an even number, the second of them is started and measured first. */
+export type Serving = (number: number, turns: (servers: readonly RealServer[]) => Promise<void>) => Promise<void>;
+
+/** Servers that stay for all rounds. */
+export function staying(servers: readonly RealServer[]): Serving {
+  return (number, turns) => turns(inTurns(servers, number));
 }
 
-/** Two servers of the same code differ for as long as they live: a mean of several starts differs less. */
-export async function runRoundsOfStarts(
-  sides: readonly Side[],
-  options: RealOptions,
-  part: Part,
-  context: MeasureContext,
-): Promise<void> {
-  for (let round = 1; round <= options.rounds; round++) {
-    for (const workload of options.workloads) {
-      const results = new Map(sides.map(({ name }) => [name, [] as PhaseResult[]]));
-      for (let start = 1; start <= options.starts; start++) {
-        const place = `round ${round} of ${options.rounds}: ${workload}, start ${start} of ${options.starts}`;
-        // The side that is started first also changes.
-        const inOrder = inTurns(sides, round + start - 1);
-        await runTurns(inOrder, workload, options, part, context, place, (name, result) => results.get(name)?.push(result));
+/** Servers that are started anew each time: two of the same code differ for as long as they live, a mean of several starts less. */
+export function startedAnew(sides: readonly Side[], options: RealOptions, part: Part, { interrupt }: MeasureContext): Serving {
+  return (number, turns) =>
+    withCleanup(interrupt, async (cleanup) => {
+      const servers: RealServer[] = [];
+      for (const side of inTurns(sides, number)) servers.push(await startSide(side, options, part, cleanup));
+      await turns(servers);
+    });
+}
+
+/** Measures each workload in each round. The figures of a round are the means of its turns. */
+export async function runRounds(serving: Serving, options: RealOptions, part: Part, context: MeasureContext): Promise<void> {
+  const { rounds, workloads, turns } = options;
+  const starts = Math.max(options.starts, 1);
+  for (let round = 1; round <= rounds; round++) {
+    for (const workload of workloads) {
+      const results = new Map<string, PhaseResult[]>();
+      for (let start = 1; start <= starts; start++) {
+        await serving(round + start - 1, async (servers) => {
+          for (let turn = 1; turn <= turns; turn++) {
+            for (const server of inTurns(servers, turn)) {
+              const place = [`round ${round} of ${rounds}: ${workload}`, ...counted("start", start, starts)];
+              context.progress.step([...place, ...counted("turn", turn, turns), server.name].join(", "));
+              const result = await runRound(server, workload, workloadOf(workload, options), { ...options, ...context });
+              results.set(server.name, [...(results.get(server.name) ?? []), result]);
+            }
+          }
+        });
       }
       for (const [target, ofTurns] of results) {
         const figures = meanFigures(ofTurns.map((result) => result.figures));
-        part.records.push({ phase: workload, target, round, ...ofTurns.at(-1), figures, notes: [] });
+        const notes = ofTurns.flatMap((result) => result.notes);
+        part.records.push({ phase: workload, target, round, ...ofTurns.at(-1), figures, notes });
       }
     }
   }
 }
 
-/** Starts the servers, lets them execute the workload in turns, and ends them. */
-async function runTurns(
-  sides: readonly Side[],
-  workload: WorkloadName,
-  options: RealOptions,
-  part: Part,
-  context: MeasureContext,
-  place: string,
-  ended: (name: string, result: PhaseResult) => void,
-): Promise<void> {
-  await withCleanup(context.interrupt, async (cleanup) => {
-    const servers: RealServer[] = [];
-    for (const side of sides) servers.push(await startSide(side, options, part, cleanup));
-    for (let turn = 1; turn <= options.turns; turn++) {
-      for (const server of inTurns(servers, turn)) {
-        context.progress.step(`${place}, turn ${turn} of ${options.turns}, ${server.name}`);
-        ended(server.name, await runRound(server, workload, workloadOf(workload, options), { ...options, ...context }));
-      }
-    }
-  });
+function counted(what: string, number: number, all: number): string[] {
+  return all === 1 ? [] : [`${what} ${number} of ${all}`];
 }
