@@ -138,6 +138,8 @@ function linesOf(stored: Uint8Array): Cell {
 
 class PostgresImport extends PostgresTables implements ImportedTables {
   readonly #connection: Connection;
+  /** The types of the columns of each table, which take as long to read as a portion of rows to insert. */
+  readonly #types = new Map<string, ReadonlyMap<string, string>>();
   /** The epoch and the highest ids that the store had before. */
   #before: { epoch: number; counters: Readonly<Record<string, number>> } = { epoch: 0, counters: {} };
 
@@ -147,6 +149,8 @@ class PostgresImport extends PostgresTables implements ImportedTables {
   }
 
   async begin(id: string): Promise<ImportProgress | null> {
+    // A crash of the database may take the newest portions with their progress: the next import inserts them again.
+    await this.#connection.run("SET synchronous_commit = off");
     const [known] = await this.#connection.rows(
       "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'import_progress'",
     );
@@ -184,6 +188,7 @@ class PostgresImport extends PostgresTables implements ImportedTables {
   }
 
   async finish({ epoch, number, result, counters }: StoredOwner): Promise<void> {
+    await this.#connection.run("RESET synchronous_commit");
     const given = this.#before.counters;
     const raised = COUNTED.map((name) => Math.max(counters[name] ?? 0, given[name] ?? 0));
     const owner = [Math.max(epoch, this.#before.epoch) + 1, number, raised, JSON.stringify(result)];
@@ -261,8 +266,12 @@ class PostgresImport extends PostgresTables implements ImportedTables {
     );
   }
 
-  async #typesOf(table: string): Promise<Map<string, string>> {
-    return new Map(await this.#connection.rows<[string, string]>(COLUMNS, [table]));
+  async #typesOf(table: string): Promise<ReadonlyMap<string, string>> {
+    const known = this.#types.get(table);
+    if (known !== undefined) return known;
+    const types = new Map(await this.#connection.rows<[string, string]>(COLUMNS, [table]));
+    this.#types.set(table, types);
+    return types;
   }
 
   async #transaction(change: () => Promise<void>): Promise<void> {
