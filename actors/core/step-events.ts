@@ -54,7 +54,7 @@ export class StepEvents {
 
   /** Numbers the events of new runs with consecutive ids whose operation records these events too (insert_new_runs). */
   withNewRuns(firstId: number, count: number): void {
-    this.#step.state.rules.take("event", count);
+    this.#step.state.rules.takeEvents(this.#step.number, count);
     for (let made = 0; made < count; made += 1) {
       this.#stream.add("run.updated", firstId + made);
       this.#stream.add("event.created", 0, firstId + made);
@@ -135,6 +135,6 @@ export class StepEvents {
     putOperation(ops, "insert_event", row);
     if (this.#ruleDepth > 0) putOperation(ops, "put_event_chain", { depth: this.#ruleDepth });
     this.#stream.add("event.created", command, row.run_id ?? 0);
-    return this.#step.state.rules.take("event");
+    return this.#step.state.rules.takeEvents(this.#step.number);
   }
 }

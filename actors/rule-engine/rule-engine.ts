@@ -8,7 +8,7 @@
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import { eventsAfter, eventsBefore, newestEvent, type SeenEvent } from "#storage/load/load-events";
+import { eventsAfter, eventsBefore, type SeenEvent } from "#storage/load/load-events";
 import type { Statements } from "#storage/sqlite/statements";
 import { type AwaitedEvent, awaitedEvent, isAwaited } from "../core/state/awaited-event.ts";
 import type { StoredWait } from "../core/state/durable.ts";
@@ -82,6 +82,8 @@ export class RuleEngine implements Actor<RulesMessage> {
   #index = new RuleIndex([]);
   #indexed = 0;
   #step: Step | null = null;
+  /** Without rules: an event that the cursor passes once the step that decided the event is committed. */
+  #passing: { event: number; step: number } | null = null;
   /** A deadline, and the event that has to be processed first. */
   #deadline: { after: number; due: number } | null = null;
   /** How far the look back of each wait has come, and the step that armed it. */
@@ -125,6 +127,7 @@ export class RuleEngine implements Actor<RulesMessage> {
     this.#state = state;
     this.#indexed = 0;
     this.#step = null;
+    this.#passing = null;
     this.#deadline = null;
     this.#ticks.clear();
     this.#lookedBack.clear();
@@ -137,19 +140,13 @@ export class RuleEngine implements Actor<RulesMessage> {
     if (durable.lookBacks.size > 0) this.#lookBack(state, out);
     // Events behind the cursor wait in the store; results of outbound messages are commits, which wake this actor.
     if (rules.isBackedUp) return;
-    const statements = this.#ports.statements();
-    if (this.#index.empty && rules.expectations.size === 0 && !durable.awaitsEvents) {
-      const least = this.#deadline !== null || this.#ticks.size > 0 ? 1 : IDLE_STEP;
-      // Compare with the decided events first, to avoid a read of the committed events.
-      if (rules.nextIds.event - 1 - rules.cursor < least) return;
-      const to = newestEvent(statements);
-      if (to - rules.cursor >= least)
-        this.#send({ from: rules.cursor, to, reactions: [], plan: new ActionPlan(), ticket: 0 }, out);
-      return;
-    }
+    if (this.#index.empty && rules.expectations.size === 0 && !durable.awaitsEvents) return this.#pass(state, out);
+    this.#passing = null;
     const step: Step = { from: rules.cursor, to: rules.cursor, reactions: [], plan: new ActionPlan(), ticket: 0 };
     let firings = 0;
-    const { events, to } = eventsAfter(statements, rules.cursor, BATCH_EVENTS, (name) => this.#concerns(state, name));
+    const { events, to } = eventsAfter(this.#ports.statements(), rules.cursor, BATCH_EVENTS, (name) =>
+      this.#concerns(state, name),
+    );
     for (const event of events) {
       const reactions = this.#index.concerns(event.name) ? this.#reactionsTo(state, event, step.plan) : [];
       if (durable.awaits(event.name)) reactions.push({ kind: "event", event: awaitedEvent(event) });
@@ -161,6 +158,16 @@ export class RuleEngine implements Actor<RulesMessage> {
     if (firings < BATCH_FIRINGS) step.to = to;
     if (step.to === rules.cursor) return;
     this.#goOn(step, out);
+  }
+
+  /** Moves the cursor over events that concern nothing, without reading them. */
+  #pass({ rules, committedTurn }: LiveState, out: Outbox): void {
+    const least = this.#deadline !== null || this.#ticks.size > 0 ? 1 : IDLE_STEP;
+    const event = rules.nextIds.event - 1;
+    if (event - rules.cursor >= least) this.#passing ??= { event, step: rules.newestEventStep };
+    if (this.#passing === null || this.#passing.step > committedTurn()) return;
+    this.#send({ from: rules.cursor, to: this.#passing.event, reactions: [], plan: new ActionPlan(), ticket: 0 }, out);
+    this.#passing = null;
   }
 
   #concerns({ durable }: LiveState, name: string): boolean {

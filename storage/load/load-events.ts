@@ -168,11 +168,6 @@ function firstStart(statements: Statements, run: number, running: number | null)
   return kept === undefined || (started !== undefined && kept[1] !== started) ? 0 : kept[0];
 }
 
-/** Id of the newest event; 0 without any. */
-export function newestEvent(statements: Statements): number {
-  return statements.raw<[number | null]>("SELECT max(id) FROM events").get()?.[0] ?? 0;
-}
-
 function seen(statements: Statements, row: SeenRow): SeenEvent {
   const own = row.slice(0, EVENT_COLUMNS) as EventRow;
   const [id, name, occurred, run_id, flow_id, , type, stateName] = own;

@@ -17,7 +17,7 @@ import {
   runsOfFiresAfter,
 } from "#storage/load/load";
 import { durableReads } from "#storage/load/load-durable";
-import { eventsAfter, eventsBefore, eventsBetween, latestEvents, newestEvent, type SeenEvent } from "#storage/load/load-events";
+import { eventsAfter, eventsBefore, eventsBetween, latestEvents, type SeenEvent } from "#storage/load/load-events";
 import { chainOf, hasFired, loadRules } from "#storage/load/load-rules";
 import { loadRun, loadRuns, readTexts, unfinishedRuns } from "#storage/load/load-runs";
 import { Connection } from "#storage/postgres/connection";
@@ -349,7 +349,6 @@ function compareLoads(t: Test, sqlite: Statements, postgres: Statements): void {
 }
 
 function compareEvents(facts: Facts, both: Compare): void {
-  both("the newest event", newestEvent);
   both("the latest events", (statements) => [...latestEvents(statements, 20)].map(plain));
   for (const cursor of facts.ids("events", 5)) {
     both(`events after ${cursor}`, (statements) => {

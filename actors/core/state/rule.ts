@@ -86,6 +86,8 @@ export class RuleBook {
   readonly chains: RecentRows<number, number>;
   /** Incremented at each change of a rule, so that derived data can be refreshed. */
   version = 1;
+  /** The step that decided the newest event; 0 for an event from before this start. */
+  newestEventStep = 0;
   /** The newest event whose reactions are decided, and the cursor as stored. */
   cursor: number;
   storedCursor: number;
@@ -143,6 +145,12 @@ export class RuleBook {
   /** True while too many firings and messages are in progress: then no further event is processed. */
   get isBackedUp(): boolean {
     return this.firings.size >= FIRINGS_OPEN_MAX || this.#outboundLength >= OUTBOUND_LENGTH_MAX;
+  }
+
+  /** Numbers events that a step decides, and returns the first of their ids. */
+  takeEvents(step: number, count = 1): number {
+    this.newestEventStep = step;
+    return this.take("event", count);
   }
 
   take(name: keyof LoadedRules["next_ids"], count = 1): number {

@@ -71,6 +71,27 @@ t.test("a disabled clock is nothing to look for", async (t) => {
   t.same(engineOver(kit, 1, "expectation.lapsed", { rule_id: 1 })({ kind: "Wake" }), []);
 });
 
+t.test("without rules, the cursor passes events by the thousand, once the step that decided them is committed", async (t) => {
+  const kit = new DispatchKit();
+  const tell = engineOver(kit, 0, "a.b");
+  const { rules } = kit.state;
+  let committed = 6;
+  kit.state.committedTurn = () => committed;
+  rules.takeEvents(7, 999);
+  t.same(tell({ kind: "Wake" }), [], "too few");
+  rules.takeEvents(8);
+  t.same(tell({ kind: "Wake" }), [], "not committed");
+  rules.takeEvents(9, 500);
+  committed = 8;
+  t.match(tell({ kind: "Wake" }), [{ kind: "React", from: 0, to: 1000, reactions: [] }], "no further than what is committed");
+  rules.cursor = 1000;
+  committed = 9;
+  t.same(tell({ kind: "Reacted", from: 0 }), [], "the five hundred after them wait for more");
+  t.same(tell({ kind: "DeadlinePassed", due: 1 }), [{ kind: "React", core: kit.epoch, from: 1000, to: 1500, reactions: [] }]);
+  rules.cursor = 1500;
+  t.match(tell({ kind: "Reacted", from: 1000 }), [{ kind: "Lapse", due: 1 }], "a deadline comes after all earlier events");
+});
+
 t.test("only the word about the step under way ends it: a stale one hands nothing over twice", async (t) => {
   const kit = kitWith({ name: "each", once: "never", when: { events: ["a.b"] }, do: NOOP });
   const { rules } = kit.state;
