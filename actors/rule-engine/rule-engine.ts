@@ -142,11 +142,10 @@ export class RuleEngine implements Actor<RulesMessage> {
     if (rules.isBackedUp) return;
     if (this.#index.empty && rules.expectations.size === 0 && !durable.awaitsEvents) return this.#pass(state, out);
     this.#passing = null;
+    const statements = this.#ports.statements();
     const step: Step = { from: rules.cursor, to: rules.cursor, reactions: [], plan: new ActionPlan(), ticket: 0 };
     let firings = 0;
-    const { events, to } = eventsAfter(this.#ports.statements(), rules.cursor, BATCH_EVENTS, (name) =>
-      this.#concerns(state, name),
-    );
+    const { events, to } = eventsAfter(statements, rules.cursor, BATCH_EVENTS, (name) => this.#concerns(state, name));
     for (const event of events) {
       const reactions = this.#index.concerns(event.name) ? this.#reactionsTo(state, event, step.plan) : [];
       if (durable.awaits(event.name)) reactions.push({ kind: "event", event: awaitedEvent(event) });

@@ -21,13 +21,16 @@ async function firings(server: ServedProcess, rules: readonly number[]): Promise
   return lists.flatMap(({ list }) => list);
 }
 
-/** Waits until a chain has ended: an action failed because of the chain's length. */
+/** Waits until a chain has ended: an action failed because of the chain's length, and the actions of all firings have their outcomes. */
 async function ended(server: ServedProcess, rules: readonly number[]): Promise<Firing[]> {
   return until(async () => {
     const all = await firings(server, rules);
     const isOver = all.some(({ outcomes }) => outcomes.some(({ error }) => error?.includes("chain of rules")));
-    // The lists are read at different times; by now, everything before the last firing is stored.
-    return isOver ? firings(server, rules) : null;
+    if (!isOver) return null;
+    // A firing is listed once its actions have ended. A webhook to this server may fire the next rule before its own answer arrives.
+    const begun = await Promise.all(rules.map(async (rule) => (await server.call("GET", `/api/rules/${rule}`)).body));
+    const listed = await firings(server, rules);
+    return listed.length === begun.reduce((sum, { fire_count }) => sum + Number(fire_count), 0) ? listed : null;
   });
 }
 

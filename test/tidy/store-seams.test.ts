@@ -47,16 +47,17 @@ const SEAMS: readonly Seam[] = [
       "actors/dispatcher/clock/clock-repair.ts": [1, "runs of a schedule's later fires, once per repair of the clock"],
       "actors/dispatcher/states/delete-flow.ts": [1, "the next runs of the flow, once per slice of its deletion"],
       "actors/dispatcher/retention/sweep.ts": [2, "what has expired, once per slice of a sweep"],
-      "actors/rule-engine/rule-engine.ts": [2, "the events of a batch, and the newest event while there are no rules"],
+      "actors/rule-engine/rule-engine.ts": [1, "the events of a batch"],
     },
   },
   {
     what: "places that count or compare ids of events",
     pattern:
-      /\btake\("event"|\bnextIds\.event\b|\beventId \+=|\b(?:cursor|since_event|storedCursor) (?:[<>]=?|[!=]==|-) |(?:[<>]=?|[!=]==|-) (?:\w+\.)*(?:cursor|since_event|storedCursor)\b/g,
+      /\btake\("event"|\btakeEvents\(|\bnextIds\.event\b|\beventId \+=|\b(?:cursor|since_event|storedCursor) (?:[<>]=?|[!=]==|-) |(?:[<>]=?|[!=]==|-) (?:\w+\.)*(?:cursor|since_event|storedCursor)\b/g,
     form: "code",
     folders: ["actors", "gateway", "protocol", "server"],
     places: {
+      "actors/core/state/rule.ts": [2, "one method counts, and notes the step that decided the newest event"],
       "actors/core/step-events.ts": [
         2,
         "the core counts with the writer, so that a decision can name an event before it is stored",
@@ -65,7 +66,7 @@ const SEAMS: readonly Seam[] = [
         3,
         "reactions apply once: at their cursor, and to events after the rule's start",
       ],
-      "actors/rule-engine/rule-engine.ts": [9, "the engine passes all events before a tick or deadline, in the order of ids"],
+      "actors/rule-engine/rule-engine.ts": [8, "the engine passes all events before a tick or deadline, in the order of ids"],
       "actors/rule-engine/rules/rule-rows.ts": [2, "a new rule sees only the events after its creation"],
       "gateway/stream/stream-ring.ts": [1, "a commit carries the id of its first event only; the others follow it"],
       "protocol/wire/feed.ts": [1, "the same for answers that are events"],
