@@ -188,6 +188,7 @@ class PostgresImport extends PostgresTables implements ImportedTables {
   }
 
   async finish({ epoch, number, result, counters }: StoredOwner): Promise<void> {
+    // The transaction that completes the store is flushed, and all portions before it with it.
     await this.#connection.run("RESET synchronous_commit");
     const given = this.#before.counters;
     const raised = COUNTED.map((name) => Math.max(counters[name] ?? 0, given[name] ?? 0));

@@ -24,13 +24,13 @@ async function firings(server: ServedProcess, rules: readonly number[]): Promise
 /** Waits until a chain has ended: an action failed because of the chain's length, and the actions of all firings have their outcomes. */
 async function ended(server: ServedProcess, rules: readonly number[]): Promise<Firing[]> {
   return until(async () => {
-    const all = await firings(server, rules);
-    const isOver = all.some(({ outcomes }) => outcomes.some(({ error }) => error?.includes("chain of rules")));
+    const listed = await firings(server, rules);
+    const isOver = listed.some(({ outcomes }) => outcomes.some(({ error }) => error?.includes("chain of rules")));
     if (!isOver) return null;
     // A firing is listed once its actions have ended. A webhook to this server may fire the next rule before its own answer arrives.
-    const begun = await Promise.all(rules.map(async (rule) => (await server.call("GET", `/api/rules/${rule}`)).body));
-    const listed = await firings(server, rules);
-    return listed.length === begun.reduce((sum, { fire_count }) => sum + Number(fire_count), 0) ? listed : null;
+    const records = await Promise.all(rules.map((rule) => server.call("GET", `/api/rules/${rule}`)));
+    const begun = records.reduce((sum, { body }) => sum + Number(body["fire_count"]), 0);
+    return listed.length === begun ? listed : null;
   });
 }
 

@@ -9,7 +9,7 @@ import { inTurns } from "../turns.ts";
 import type { RealOptions } from "./real-options.ts";
 import { type RealServer, startRealServer } from "./real-server.ts";
 import { runRound } from "./workload-round.ts";
-import { workloadOf } from "./workloads.ts";
+import { type WorkloadName, workloadOf } from "./workloads.ts";
 
 /** One of the servers that are compared. */
 export interface Side {
@@ -38,7 +38,10 @@ export function staying(servers: readonly RealServer[]): Serving {
   return (number, turns) => turns(inTurns(servers, number));
 }
 
-/** Servers that are started anew each time: two of the same code differ for as long as they live, a mean of several starts less. */
+/**
+ * Servers that are started anew each time. Two servers of the same code differ in speed for as long as they live; the means of
+ * several starts differ less.
+ */
 export function startedAnew(sides: readonly Side[], options: RealOptions, part: Part, { interrupt }: MeasureContext): Serving {
   return (number, turns) =>
     withCleanup(interrupt, async (cleanup) => {
@@ -50,30 +53,40 @@ export function startedAnew(sides: readonly Side[], options: RealOptions, part: 
 
 /** Measures each workload in each round. The figures of a round are the means of its turns. */
 export async function runRounds(serving: Serving, options: RealOptions, part: Part, context: MeasureContext): Promise<void> {
-  const { rounds, workloads, turns } = options;
-  const starts = Math.max(options.starts, 1);
-  for (let round = 1; round <= rounds; round++) {
-    for (const workload of workloads) {
-      const results = new Map<string, PhaseResult[]>();
-      for (let start = 1; start <= starts; start++) {
-        await serving(round + start - 1, async (servers) => {
-          for (let turn = 1; turn <= turns; turn++) {
-            for (const server of inTurns(servers, turn)) {
-              const place = [`round ${round} of ${rounds}: ${workload}`, ...counted("start", start, starts)];
-              context.progress.step([...place, ...counted("turn", turn, turns), server.name].join(", "));
-              const result = await runRound(server, workload, workloadOf(workload, options), { ...options, ...context });
-              results.set(server.name, [...(results.get(server.name) ?? []), result]);
-            }
-          }
-        });
-      }
-      for (const [target, ofTurns] of results) {
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const workload of options.workloads) {
+      for (const [target, ofTurns] of await runTurns(serving, workload, round, options, context)) {
         const figures = meanFigures(ofTurns.map((result) => result.figures));
         const notes = ofTurns.flatMap((result) => result.notes);
         part.records.push({ phase: workload, target, round, ...ofTurns.at(-1), figures, notes });
       }
     }
   }
+}
+
+/** The results of each server in one round of a workload. */
+async function runTurns(
+  serving: Serving,
+  workload: WorkloadName,
+  round: number,
+  options: RealOptions,
+  context: MeasureContext,
+): Promise<Map<string, PhaseResult[]>> {
+  const results = new Map<string, PhaseResult[]>();
+  const starts = Math.max(options.starts, 1);
+  for (let start = 1; start <= starts; start++) {
+    await serving(round + start - 1, async (servers) => {
+      for (let turn = 1; turn <= options.turns; turn++) {
+        for (const server of inTurns(servers, turn)) {
+          const place = [`round ${round} of ${options.rounds}: ${workload}`, ...counted("start", start, starts)];
+          context.progress.step([...place, ...counted("turn", turn, options.turns), server.name].join(", "));
+          const result = await runRound(server, workload, workloadOf(workload, options), { ...options, ...context });
+          results.set(server.name, [...(results.get(server.name) ?? []), result]);
+        }
+      }
+    });
+  }
+  return results;
 }
 
 function counted(what: string, number: number, all: number): string[] {
