@@ -9,6 +9,7 @@ import { JSON_DEPTH_MAX, SCHEMA_STEPS_MAX } from "../limits.ts";
 import { canonicalJson, isExactInteger, isWholeFraction, mergeParts } from "./json.ts";
 import type { JsonMap } from "./scalar.ts";
 import { localSchema } from "./schema-reference.ts";
+import { undeclaredParameter } from "./undeclared-parameter.ts";
 
 export type CheckedParameters = { ok: true; parameters: JsonMap } | { ok: false; error: string };
 
@@ -21,7 +22,7 @@ export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMa
   const properties = propertiesOf(check.own);
   // Keys, not entries: a map may have very many, and an array for each would take five times as long.
   for (const name of Object.keys(sent)) {
-    if (!Object.hasOwn(properties, name)) return { ok: false, error: undeclared(name, Object.keys(properties)) };
+    if (!Object.hasOwn(properties, name)) return { ok: false, error: undeclaredParameter(name, Object.keys(properties)) };
     const wrong = check.misfit(properties[name], sent[name], isWholeFraction(sent, name), name);
     if (wrong !== null) return { ok: false, error: `parameter ${check.sentence(wrong)}` };
   }
@@ -161,11 +162,6 @@ function propertiesOf(schema: unknown): JsonMap {
 function requiredOf(schema: unknown): string[] {
   const required = isMap(schema) ? schema["required"] : null;
   return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
-}
-
-function undeclared(name: string, declared: string[]): string {
-  const takes = declared.length === 0 ? "the flow takes no parameters" : `the flow takes ${declared.join(", ")}`;
-  return `parameter "${name}" is not declared; ${takes}`;
 }
 
 function fitsType(type: string, value: unknown, fraction: boolean): boolean {

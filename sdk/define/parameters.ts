@@ -1,5 +1,6 @@
 import type { Validator } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
+import { undeclaredParameter } from "#protocol/values/undeclared-parameter";
 import { explainIssues, jsonSchemaOf, type StandardProps, standardOf } from "./standard-schema.ts";
 
 /** A JSON Schema of an object, as it goes over the wire. */
@@ -78,7 +79,7 @@ export class ParameterChecker {
     const properties = recordOf(this.#schema["properties"]);
     if (this.#schema["additionalProperties"] === undefined && this.#schema["patternProperties"] === undefined) {
       const unknown = Object.keys(values).find((name) => !Object.hasOwn(properties, name));
-      if (unknown !== undefined) throw new ParameterError(`unknown parameter "${unknown}"`);
+      if (unknown !== undefined) throw new ParameterError(undeclaredParameter(unknown, Object.keys(properties)));
     }
     if (this.#validate !== undefined) return await this.#validated(this.#validate, values);
     // A flow without parameters needs no compiled schema, which costs milliseconds.

@@ -21,6 +21,8 @@ export interface Log {
   info(...values: unknown[]): void;
   /** A line of level warning (30). */
   warning(...values: unknown[]): void;
+  /** The same as `warning`: the name that the console has. */
+  warn(...values: unknown[]): void;
   /** A line of level error (40). */
   error(...values: unknown[]): void;
   /** A log whose lines end with these fields as `key=value`: `log.with({ day, rows }).info("loaded")`. */
@@ -51,6 +53,7 @@ function logWith(fields: LogFields): Log {
     debug: (...values) => write("debug", values, fields),
     info: (...values) => write("info", values, fields),
     warning: (...values) => write("warning", values, fields),
+    warn: (...values) => write("warning", values, fields),
     error: (...values) => write("error", values, fields),
     with: (more) => logWith({ ...fields, ...more }),
   };

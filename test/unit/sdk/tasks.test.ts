@@ -208,6 +208,7 @@ t.test("logs, printed lines and artifacts belong to the task run they come from"
   const recording = await runFlow(
     flow("noise", async () => {
       log.info(run.name, run.attempt);
+      log.warn("as the console calls it");
       await noisy();
     }),
   );
@@ -215,12 +216,13 @@ t.test("logs, printed lines and artifacts belong to the task run they come from"
     recording.logs.map(({ level, logger, message }) => [level, logger, message]),
     [
       [20, "millrace.run", "test-run 1"],
+      [30, "millrace.run", "as the console calls it"],
       [30, "millrace.run", "level 30 { deep: [ 1 ] }"],
       [20, "millrace.print", "printed"],
     ],
   );
   t.equal(recording.logs[0]?.task_run_external_id, null);
-  t.equal(recording.logs[2]?.task_run_external_id, recording.taskRun("noisy-0").id);
+  t.equal(recording.logs[3]?.task_run_external_id, recording.taskRun("noisy-0").id);
   t.match(recording.artifacts, [
     { kind: "progress", key: null, data: { value: 100, label: null }, taskRun: "noisy-0" },
     { kind: "markdown", key: "note", data: { title: "Note", text: "*text*" }, taskRun: "noisy-0" },
