@@ -176,7 +176,7 @@ export function resume(
   for (const row of stored.engines) {
     const { exchanges = false, ...fields } = JSON.parse(row.project_key ?? "{}") as Partial<StoredEngine>;
     const key = engineKey({ source_dir: "", module: "", isolated: false, nice: 0, ...fields });
-    const engine = newEngine(row.id, row.pid, key, turn.nowUs);
+    const engine = newEngine(row.id, row.pid, key, turn);
     engine.exchanges = exchanges;
     // Until its next request: a signal because of one run would end all runs of the engine.
     engine.ownsStop = exchanges;
@@ -206,7 +206,8 @@ function place(turn: Turn, run: Run, storedUs: number | null): void {
   // The clock may have been set back. Without a server, an engine could not acknowledge its run, so its wait starts now; nor
   // could one list its runs, and an exchange from before the restart may still arrive.
   const waits = !run.acknowledged || state.engines.get(run.engine_id ?? "")?.exchanges === true;
-  run.lastContactUs = waits ? turn.nowUs : Math.min(run.lastContactUs, turn.nowUs);
+  const silenceUs = waits ? 0 : Math.max(0, turn.nowUs - run.state.timestamp);
+  run.lastContactUs = state.uptimeUs() - silenceUs;
   if (run.assigned) {
     run.flow.handedOut += 1;
     run.repeatable = true;
@@ -273,7 +274,7 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     assigned: row.assigned === 1,
     // A run that waits for its own retry is Scheduled too, after reports of its engine.
     acknowledged: row.state_type !== "Scheduled" || row.report_seq > 0,
-    lastContactUs: row.state_timestamp,
+    lastContactUs: 0,
     lastCommand: 0,
     repeatable: false,
     fromStore: true,

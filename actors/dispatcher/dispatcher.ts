@@ -56,8 +56,6 @@ import { transitionRun } from "./states/transition-run.ts";
 
 /** Interval of the checks of waiting runs: AwaitingResource has to appear within half a second. */
 const TICK_US = 250_000;
-/** Smaller changes of the wall clock are gradual corrections. */
-const CLOCK_STEP_MIN_US = 100_000;
 /** Deadlines handled in one step: some milliseconds of moves. */
 const DEADLINES_AT_ONCE = 200;
 /** Interval of deleting expired answers. */
@@ -270,7 +268,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
 
   #tick(turn: Turn): void {
     turn.state.clock.look(turn);
-    this.#followClock(turn.nowUs);
+    this.#clockUs = turn.nowUs - turn.state.uptimeUs();
     markWaiting(turn);
     this.#pool.tick(turn);
     remindOfStops(turn);
@@ -285,18 +283,8 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
   }
 
-  /** After a step of the wall clock or a sleep of the machine, restarts the measurement of engines' silence. */
-  #followClock(nowUs: number): void {
-    const clockUs = nowUs - this.state.uptimeUs();
-    const stepUs = clockUs - this.#clockUs;
-    this.#clockUs = clockUs;
-    if (Math.abs(stepUs) < CLOCK_STEP_MIN_US) return;
-    for (const engine of this.state.engines.values()) engine.lastContactUs = nowUs;
-    for (const run of this.state.runs.values()) if (run.assigned) run.lastContactUs = nowUs;
-  }
-
   #checkRemote(turn: Turn, engine: Engine): void {
-    if (engine.local || engine.poll !== null || turn.nowUs - engine.lastContactUs < REMOTE_SILENCE_US) return;
+    if (engine.local || engine.poll !== null || turn.state.uptimeUs() - engine.lastContactUs < REMOTE_SILENCE_US) return;
     engineGone(turn, engine.id, "no contact with its engine");
   }
 

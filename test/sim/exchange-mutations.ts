@@ -26,11 +26,11 @@ function bodyOf({ body }: CommandLike): Body {
 }
 
 /** Changes what the server knows of the engine of an exchange, before it handles the exchange. */
-function meddleWithExchange(change: (engine: Engine, body: Body, runs: Run[], nowUs: number) => void): () => void {
-  return meddle(["Exchange"], (state, message, nowUs) => {
+function meddleWithExchange(change: (engine: Engine, body: Body, runs: Run[], uptimeUs: number) => void): () => void {
+  return meddle(["Exchange"], (state, message) => {
     const body = bodyOf(message);
     const engine = state.engines.get(body.engine_id);
-    if (engine !== undefined) change(engine, body, runsOf(engine), nowUs);
+    if (engine !== undefined) change(engine, body, runsOf(engine), state.uptimeUs());
     return undefined;
   });
 }
@@ -98,8 +98,8 @@ export const EXCHANGE_MUTATIONS: readonly Mutation[] = [
   {
     name: "a run that its engine has left is waited for",
     install: () =>
-      meddleWithExchange((_engine, { held }, runs, nowUs) => {
-        for (const run of runs) if (!held.some(({ run_id }) => run_id === run.id)) run.lastContactUs = nowUs;
+      meddleWithExchange((_engine, { held }, runs, uptimeUs) => {
+        for (const run of runs) if (!held.some(({ run_id }) => run_id === run.id)) run.lastContactUs = uptimeUs;
       }),
   },
   {

@@ -40,7 +40,7 @@ export interface ParkedPoll {
   exchange: number | null;
   /** Items that the answer may have. */
   slots: number;
-  /** JSON of the orders to stop that the engine has just been given; the answer repeats them, at `remindUs` by themselves. */
+  /** JSON of the orders to stop that the engine has just been given; the answer repeats them, at the uptime `remindUs` by themselves. */
   stops: readonly string[];
   remindUs: number;
 }
@@ -64,11 +64,12 @@ export interface Engine {
   exchanges: boolean;
   /** Number of the engine's newest exchange; 0 before the first one since the core's start. */
   exchange: number;
-  /** When the engine was ordered to stop the runs that it still lists, by lease. */
+  /** The uptime when the engine was ordered to stop the runs that it still lists, by lease. */
   stopsOrdered: ReadonlyMap<number, number>;
   /** The only run that the engine wants; null for any run of its key. */
   wanted: number | null;
   firstSeenUs: number;
+  /** Uptime of the process at the engine's last message: a step of the wall clock is no silence. */
   lastContactUs: number;
   /** Wall-clock time when the engine last got work. */
   lastWorkUs: number;

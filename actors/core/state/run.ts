@@ -81,7 +81,7 @@ export interface Run {
   assigned: boolean;
   /** The engine has acknowledged its assignment (by transition, report or heartbeat). */
   acknowledged: boolean;
-  /** Wall-clock time of the engine's last message about this run. */
+  /** Uptime of the process at the hand-out, or at the engine's last message about this run; below 0 before the process. */
   lastContactUs: number;
   /** The command whose answer handed out the run or confirmed its newest move; 0 when that answer is known to be delivered. */
   lastCommand: number;

@@ -5,7 +5,7 @@ import type { Turn } from "../../core/turn.ts";
 export function touchContact(turn: Turn, run: Run): void {
   if (!run.assigned) return;
   run.acknowledged = true;
-  run.lastContactUs = turn.nowUs;
+  run.lastContactUs = turn.state.uptimeUs();
   const engine = run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
-  if (engine !== undefined) engine.lastContactUs = turn.nowUs;
+  if (engine !== undefined) engine.lastContactUs = run.lastContactUs;
 }

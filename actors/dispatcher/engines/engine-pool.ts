@@ -171,7 +171,10 @@ function makePlace(turn: Turn, queue: KeyQueue): void {
   const own = candidates.filter(({ key }) => key.text === queue.key.text);
   const served = accepting(state).some(({ key }) => key.text === queue.key.text);
   const first = served ? state.queue.firstExclusive(queue) : state.queue.first(queue, false);
-  if (first === undefined || nowUs - (first.waiting?.sinceUs ?? nowUs) < WAITED_US) return;
+  if (first === undefined) return;
+  const waitedUs = nowUs - (first.waiting?.sinceUs ?? nowUs);
+  // A wait that began in the future began before the clock was set back.
+  if (waitedUs >= 0 && waitedUs < WAITED_US) return;
   const victim = served
     ? leastBusy(state, own)
     : (leastBusy(state, candidates.filter(hasSibling(candidates))) ?? oldest(candidates));

@@ -44,7 +44,7 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   if (engine.poll !== null) answerPoll(turn, engine.poll, []);
   noteProtocol(turn, engine, true);
   engine.exchange = request.exchange;
-  engine.lastContactUs = turn.nowUs;
+  engine.lastContactUs = turn.state.uptimeUs();
   const over = new Set<number>();
   const outcomes = request.reports.map((report) => JSON.stringify(settleReport(turn, engine, report, over)));
   if (request.replace !== undefined) noteReplace(turn, engine, request.replace);
@@ -61,10 +61,11 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   if (outcomes.length + items.length === 0 && told && !leaves && request.hold !== false) {
     const poll = turn.state.queue.park(engine, command.id, request.exchange, slots);
     poll.stops = orders;
-    poll.remindUs = turn.nowUs + REMIND_AFTER_US;
+    poll.remindUs = turn.state.uptimeUs() + REMIND_AFTER_US;
     return;
   }
-  engine.stopsOrdered = new Map(stops.map(({ lease }) => [lease, turn.nowUs]));
+  const orderedUs = turn.state.uptimeUs();
+  engine.stopsOrdered = new Map(stops.map(({ lease }) => [lease, orderedUs]));
   turn.answers.text(command, 200, renderAnswer(request.exchange, items, leaves, outcomes, orders));
 }
 
@@ -91,8 +92,7 @@ function noteSpans({ state: { spans } }: Turn, { exported, dropped }: NonNullabl
 }
 
 function hasJustBeenTold(turn: Turn, { stopsOrdered }: Engine, lease: number): boolean {
-  const agoUs = turn.nowUs - (stopsOrdered.get(lease) ?? Number.NEGATIVE_INFINITY);
-  return agoUs >= 0 && agoUs < REMIND_AFTER_US;
+  return turn.state.uptimeUs() - (stopsOrdered.get(lease) ?? Number.NEGATIVE_INFINITY) < REMIND_AFTER_US;
 }
 
 function repeatedRun(named: readonly { run_id: number }[]): number | null {
@@ -180,7 +180,7 @@ function settleUnlisted(turn: Turn, engine: Engine, run: Run, command: number, g
   if (!run.acknowledged) {
     turn.state.rememberCommand(command, run);
     given.push(renderWorkItem(turn.state, run, engine));
-  } else if (turn.nowUs - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, LEFT);
+  } else if (turn.state.uptimeUs() - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, LEFT);
 }
 
 /** Items that were given before and lost, then a job, then ready runs. */

@@ -27,7 +27,7 @@ export function findOrRegisterEngine(turn: Turn, request: EngineRequest, local: 
     return known;
   }
   const { host } = turn.state.settings;
-  const engine = newEngine(request.engine_id, request.pid, keyOfRequest(turn, request), turn.nowUs);
+  const engine = newEngine(request.engine_id, request.pid, keyOfRequest(turn, request), turn);
   engine.host = request.host ?? null;
   engine.local = request.host == null ? local : request.host === host;
   engine.ownsStop = request.owns_stop === true;
@@ -43,7 +43,7 @@ export function keyOfRequest(turn: Turn, { source_dir, module, isolated, nice, r
   return engineKey({ source_dir, module, isolated: isolated ?? false, nice: nice ?? 0 });
 }
 
-export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number): Engine {
+export function newEngine(id: string, pid: number, key: EngineKey, { nowUs, state }: Turn): Engine {
   return {
     id,
     pid,
@@ -59,7 +59,7 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     stopsOrdered: new Map(),
     wanted: null,
     firstSeenUs: nowUs,
-    lastContactUs: nowUs,
+    lastContactUs: state.uptimeUs(),
     lastWorkUs: nowUs,
     runsDone: 0,
     blockedSinceUs: null,

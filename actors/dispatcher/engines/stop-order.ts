@@ -19,8 +19,9 @@ export function orderStop(turn: Turn, run: Run, reason: StopOrder["reason"]): vo
 
 /** Repeats the orders to engines that wait although they have not stopped what they were told to. */
 export function remindOfStops(turn: Turn): void {
+  const uptimeUs = turn.state.uptimeUs();
   for (const poll of [...turn.state.queue.polls()])
-    if (poll.stops.length > 0 && turn.nowUs >= poll.remindUs) answerWith(turn, poll, poll.stops);
+    if (poll.stops.length > 0 && uptimeUs >= poll.remindUs) answerWith(turn, poll, poll.stops);
 }
 
 function answerWith(turn: Turn, poll: ParkedPoll, stops: readonly string[]): void {

@@ -15,8 +15,9 @@ import { addWarning, appendLogs, type LogsByRun } from "../reports/run-log.ts";
 import { takeBack } from "./hand-out.ts";
 
 export function checkHandOuts(turn: Turn, engine: Engine): void {
+  const uptimeUs = turn.state.uptimeUs();
   for (const run of engine.runs.values()) {
-    if (run.acknowledged || turn.nowUs - run.lastContactUs < ACKNOWLEDGE_WAIT_US) continue;
+    if (run.acknowledged || uptimeUs - run.lastContactUs < ACKNOWLEDGE_WAIT_US) continue;
     if (engine.ownsStop) takeFromHung(turn, run, engine);
     else if (engine.warnedOf !== run.assignment_id) warnOfHung(turn, run, engine);
   }

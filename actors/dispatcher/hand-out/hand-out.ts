@@ -220,7 +220,7 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number, released:
   run.assigned = true;
   state.durations.handedOut(run, turn.nowUs);
   run.acknowledged = false;
-  run.lastContactUs = turn.nowUs;
+  run.lastContactUs = state.uptimeUs();
   endWait(run, turn.nowUs);
   markHandOut(run, turn.nowUs);
   if (run.flow.options.durable) beginLineage(turn, run);

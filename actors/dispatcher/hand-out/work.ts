@@ -29,7 +29,7 @@ export function work(turn: Turn, command: Command<"Work">): void {
   if (engine.poll !== null) answerPoll(turn, engine.poll, []);
   noteProtocol(turn, engine, false);
   engine.exchange = 0;
-  engine.lastContactUs = turn.nowUs;
+  engine.lastContactUs = turn.state.uptimeUs();
   const held = settleHeldRuns(turn, engine);
   if (held !== null) {
     turn.state.rememberCommand(command.id, held);
@@ -63,7 +63,7 @@ function settleHeldRuns(turn: Turn, engine: Engine): Run | null {
   for (const run of [...engine.runs.values()]) {
     if (!run.acknowledged) return run;
     else if (run.state.type === "Cancelling") crashRun(turn, run, "left by its engine");
-    else if (turn.nowUs - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, "left by its engine");
+    else if (turn.state.uptimeUs() - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, "left by its engine");
   }
   return null;
 }

@@ -21,8 +21,8 @@ export function describeQueue(turn: Turn): Queue {
   const leases = state.ledger.lines.counts();
   return {
     waiting,
-    reasons: reasonsOf(state, lines),
-    runs: front.map((run) => describeRun(state, run, reasonInLine(state, run, reasons), places.get(run) ?? null)),
+    reasons: reasonsOf(turn, lines),
+    runs: front.map((run) => describeRun(state, run, reasonInLine(turn, run, reasons), places.get(run) ?? null)),
     resources: state.ledger.list().map(({ name, total, used }) => ({
       name,
       total,
@@ -36,7 +36,7 @@ export function describeQueue(turn: Turn): Queue {
       source_dir: engine.key.source_dir,
       run_ids: [...engine.runs.keys()],
       idle: engine.poll !== null,
-      contact_secs: secondsSince(turn, engine.lastContactUs),
+      contact_secs: (state.uptimeUs() - engine.lastContactUs) / 1e6,
     })),
   };
 }
@@ -45,7 +45,7 @@ export function explainRun(turn: Turn, command: Command): void {
   const { state } = turn;
   const run = state.lookAtRun(command.target);
   if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", command.target));
-  const reason = reasonOf(state, run) ?? leaseReasonOf(state, run);
+  const reason = reasonOf(turn, run) ?? leaseReasonOf(state, run);
   const explanation: RunExplanation = {
     run_id: run.id,
     state: run.state,
@@ -85,18 +85,18 @@ function describeRun(state: LiveState, run: Run, reason: Reason | null, place: n
 }
 
 /** Cached per key: all runs of a line wait for the same engines, and computing the reason scans every engine. */
-function reasonInLine(state: LiveState, run: Run, known: Map<string, Reason | null>): Reason | null {
+function reasonInLine(turn: Turn, run: Run, known: Map<string, Reason | null>): Reason | null {
   const line = run.place === "ready" ? lineOf(run) : null;
-  if (line === null) return reasonOf(state, run);
-  const reason = known.get(line) ?? reasonOf(state, run);
+  if (line === null) return reasonOf(turn, run);
+  const reason = known.get(line) ?? reasonOf(turn, run);
   known.set(line, reason);
   return reason === null ? null : { ...reason, since: run.waiting?.sinceUs ?? run.state.timestamp };
 }
 
 /** The reasons of all waiting runs, the most frequent first. */
-function reasonsOf(state: LiveState, lines: readonly Line[]): QueueReason[] {
+function reasonsOf(turn: Turn, lines: readonly Line[]): QueueReason[] {
   const reasons = lines.flatMap(({ first, count, sinceUs, dueUs }) => {
-    const reason = reasonOf(state, first);
+    const reason = reasonOf(turn, first);
     if (reason === null) return [];
     const { code, object, text } = reason;
     const retries = first.state.name === "AwaitingRetry";

@@ -12,11 +12,12 @@ import { isRunningFull } from "../../dispatcher/hand-out/running-cap.ts";
 
 export type Reason = QueuedRun["reason"];
 
-export function reasonOf(state: LiveState, run: Run): Reason | null {
+export function reasonOf(turn: Turn, run: Run): Reason | null {
   if (run.state.type !== "Scheduled") return null;
+  const { state } = turn;
   if (run.assigned) {
     const text = `handed to engine ${run.engine_id}, which has not started it yet`;
-    return { code: "assigned", object: run.engine_id, text, since: run.lastContactUs };
+    return { code: "assigned", object: run.engine_id, text, since: turn.nowUs - (state.uptimeUs() - run.lastContactUs) };
   }
   if (run.durable !== null && run.durable.park !== null) {
     return { code: "waits", object: null, text: awaitedBy(state, run.durable.park), since: run.state.timestamp };

@@ -50,7 +50,8 @@ export class ScheduleChecker implements Checker {
   readonly #putRight = new Set<number>();
   /** Schedules ever corrected: fires decided twice cannot be distinguished, as those decided first already have runs. */
   readonly #everPutRight = new Set<number>();
-  #accepted = false;
+  /** The least wall clock since the clock was first accepted: a schedule that was an hour ahead of it may be corrected. */
+  #acceptedUs: number | null = null;
   /** The schedule of each run ever created for one. */
   readonly #scheduleOf = new Map<number, number>();
   readonly #requests: ReadonlyMap<number, Request>;
@@ -67,6 +68,7 @@ export class ScheduleChecker implements Checker {
   }
 
   commit({ operations }: Commit, history: History): void {
+    if (this.#acceptedUs !== null) this.#acceptedUs = Math.min(this.#acceptedUs, this.#time.nowUs());
     this.#before.clear();
     this.#new.clear();
     this.#putRight.clear();
@@ -88,6 +90,8 @@ export class ScheduleChecker implements Checker {
       case "update_run":
         if (operation.text("state_type") !== "Scheduled") this.#moved.add(operation.number("id"));
         return;
+      case "delete_skip":
+        return this.#unskipped(operation, history);
       default:
     }
   }
@@ -155,15 +159,23 @@ export class ScheduleChecker implements Checker {
   }
 
   submitted(_id: number, { kind }: Request): void {
-    if (kind === "AcceptClock") this.#accepted = true;
+    if (kind === "AcceptClock") this.#acceptedUs ??= this.#time.nowUs();
   }
 
   /**
-   * True for a legitimate correction after the clock was accepted: back by more than an hour, to a time that has been
-   * reached.
+   * True for a legitimate correction after the clock was accepted: of a schedule that was more than an hour ahead, to a time
+   * that has been reached. The clock may have stepped again between the acceptance and the correction.
    */
   #isPutRight(known: CommittedSchedule, consumed: number): boolean {
-    return this.#accepted && known.consumedUntil - consumed > HOUR_US && consumed <= this.#time.newestUs;
+    const wasAhead = this.#acceptedUs !== null && known.consumedUntil - this.#acceptedUs > HOUR_US;
+    return wasAhead && consumed <= this.#time.newestUs;
+  }
+
+  /** A fire whose run was deleted is skipped. A person who takes the skip back wants the fire again. */
+  #unskipped(operation: Operation, history: History): void {
+    const key = `${operation.number("schedule_id")}:${operation.number("fire")}`;
+    const first = this.#started.get(key);
+    if (first !== undefined && !history.runs.has(first)) this.#started.delete(key);
   }
 
   #newRun(operation: Operation, history: History): void {

@@ -152,6 +152,21 @@ t.test("a full pool makes room: the engine of another key that was idle longest 
   t.match(spawned(gone, kit.pass(SECOND_US)), [{ key: { module: "c.ts" } }]);
 });
 
+t.test("an engine with runs drains for a key that has waited, also when the clock was ahead as the wait began", async (t) => {
+  for (const aheadUs of [0, 3600 * SECOND_US]) {
+    const kit = setup({ enginesMax: 1 });
+    createId(kit, { flow: "a", module: "a.ts" });
+    t.ok(workOf(idle(kit, "engine-4242-1", { module: "a.ts" })));
+    kit.setClock(aheadUs);
+    demand(kit, { flow: "c", module: "c.ts" });
+    kit.pass(SECOND_US / 2);
+    t.equal(kit.state.engines.get("engine-4242-1")?.exitRequested, false);
+    kit.setClock(-aheadUs);
+    kit.pass(SECOND_US);
+    t.equal(kit.state.engines.get("engine-4242-1")?.exitRequested, true);
+  }
+});
+
 t.test("an engine that has done its number of runs leaves", async (t) => {
   const kit = setup({ engineRunsMax: 1 });
   demand(kit);
