@@ -7,7 +7,7 @@ import type { LiveState } from "../../core/state/live-state.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { type Line, lineOf, positionOf, positionsOf, surveyQueue } from "./queue-lines.ts";
-import { holdersOf, leaseReasonOf, type Reason, reasonOf, secondsSince } from "./waiting-reason.ts";
+import { holdersOf, leaseReasonOf, type Reason, reasonOf } from "./waiting-reason.ts";
 
 /** Maximum of listed runs; people look at the front of the queue. */
 const LISTED_MAX = 500;

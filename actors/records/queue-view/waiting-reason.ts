@@ -116,6 +116,6 @@ export function holdersOf(turn: Turn, resource: string): ResourceHolder[] {
   });
 }
 
-export function secondsSince(turn: Turn, us: number): number {
+function secondsSince(turn: Turn, us: number): number {
   return Math.max(0, turn.nowUs - us) / 1e6;
 }
