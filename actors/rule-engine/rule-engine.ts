@@ -108,7 +108,7 @@ export class RuleEngine implements Actor<RulesMessage> {
         break;
       case "DeadlinePassed":
         // A later deadline is sent again after this one has been passed on.
-        this.#deadline ??= { after: state.rules.nextIds.event - 1, due: message.due };
+        this.#deadline ??= { after: state.rules.newestEvent, due: message.due };
         break;
       case "ClockTick":
         this.#takeTick(state, message);
@@ -162,7 +162,7 @@ export class RuleEngine implements Actor<RulesMessage> {
   /** Moves the cursor over events that concern nothing, without reading them. */
   #pass({ rules, committedTurn }: LiveState, out: Outbox): void {
     const least = this.#deadline !== null || this.#ticks.size > 0 ? 1 : IDLE_STEP;
-    const event = rules.nextIds.event - 1;
+    const event = rules.newestEvent;
     if (event - rules.cursor >= least) this.#passing ??= { event, step: rules.newestEventStep };
     if (this.#passing === null || this.#passing.step > committedTurn()) return;
     this.#send({ from: rules.cursor, to: this.#passing.event, reactions: [], plan: new ActionPlan(), ticket: 0 }, out);
@@ -305,7 +305,7 @@ export class RuleEngine implements Actor<RulesMessage> {
 
   #takeTick(state: LiveState, { rule_id, due }: ClockTick): void {
     if (this.#ticks.get(rule_id)?.due === due) return;
-    this.#ticks.set(rule_id, { after: state.rules.nextIds.event - 1, due, ticket: 0, tries: 0 });
+    this.#ticks.set(rule_id, { after: state.rules.newestEvent, due, ticket: 0, tries: 0 });
   }
 
   /** Passes on the deadline and the ticks for which all earlier events are processed. */

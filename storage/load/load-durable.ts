@@ -7,6 +7,7 @@
  */
 import type { Statements } from "../sqlite/statements.ts";
 import type { StoredRow } from "../write/ops.ts";
+import { isEventOf } from "./load-events.ts";
 import { type LoadedRun, loadRuns } from "./load-runs.ts";
 import { records } from "./records.ts";
 
@@ -183,6 +184,7 @@ export function durableReads(statements: Statements) {
     hasRows: (table: "steps" | "waits", lineageId: number) => hasRowsOf(statements, table, lineageId),
     findWait: (lineageId: number, identity: string) => findWait(statements, lineageId, identity),
     newestRunOf: (lineageId: number) => newestRunOf(statements, lineageId),
+    isEventOf: (lineageId: number, event: { id: number; name: string }) => isEventOf(statements, lineageId, event),
     readAway: () => readAway(statements),
     readOpenWaits: (away: ReadonlySet<number | null>) => readOpenWaits(statements, away),
     readLineages: (ids: readonly number[]) => loadLineages(statements, ids),

@@ -131,7 +131,7 @@ export function* eventsBetween(statements: Statements, name: string, fromUs: num
 
 /**
  * Events of a name after one id and up to another that are later than the first start of a lineage and settled none of its
- * waits, the oldest first. The lineage has the id of its first run.
+ * waits, the oldest first.
  */
 export function* eventsBefore(
   statements: Statements,
@@ -155,11 +155,29 @@ export function* eventsBefore(
   }
 }
 
+/** Whether `eventsBefore` has this event. */
+export function isEventOf(statements: Statements, lineage: number, { id, name }: { id: number; name: string }): boolean {
+  for (const event of eventsBefore(statements, { name, lineage, after: id - 1, to: id })) return event.id === id;
+  return false;
+}
+
+/**
+ * Id of the event of the first start of a lineage, which has the id of its first run; null for a lineage that has not started.
+ * A run that crashed before its start may have been run again.
+ */
+function firstStart(statements: Statements, lineage: number, running: number | null): number | null {
+  const first = startOf(statements, lineage, running);
+  if (first !== null) return first;
+  const sql = "SELECT min(id) FROM runs WHERE lineage_id = ? AND start_time IS NOT NULL";
+  const run = statements.raw<[number | null]>(sql).get(lineage)?.[0] ?? null;
+  return run === null ? null : startOf(statements, run, running);
+}
+
 /**
  * Id of the event of the first start of a run; null for a run that has not started. 0 if retention has deleted that event: all
  * events that are left came later.
  */
-function firstStart(statements: Statements, run: number, running: number | null): number | null {
+function startOf(statements: Statements, run: number, running: number | null): number | null {
   const kept = statements
     .raw<[id: number, occurred: number]>("SELECT id, occurred FROM events WHERE run_id = ? AND name = ? ORDER BY id LIMIT 1")
     .get(run, running);

@@ -1,4 +1,6 @@
 /** A durable run over HTTP, with an engine written by hand: steps and sleeps survive the server, and children wake callers. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import type { ArmedWaits } from "#protocol/records/durable";
 import { identityOf } from "../support/durable-steps.ts";
@@ -13,7 +15,7 @@ import {
   stepEvent,
   takeItem,
 } from "../support/served-engine.ts";
-import { until } from "../support/served-home.ts";
+import { ServedHome, until } from "../support/served-home.ts";
 
 t.test("a run sleeps over a kill of the server, and goes on with its steps", async (t) => {
   const { home, server } = await serveHome(t);
@@ -131,6 +133,47 @@ t.test("an event settles one wait of a run, also one that came before the wait",
   t.same(await outcomesOf(), [early[1], early[2], late, null], "the event settles the older wait alone");
   const { body } = await server.call("GET", `/api/runs/${item.run_id}/waits?after=2`);
   t.match(body["items"], [{ outcome: { event: { id: late, name: "order.paid", payload: { order: 7 }, run_id: null } } }, {}]);
+});
+
+t.test("an event from before a run settles no wait of it, and no event settles a second one after a kill", async (t) => {
+  const { home, server } = await serveHome(t);
+  const order = { kind: "event", event: "order.paid" };
+  const emit = async (by: typeof server): Promise<unknown> =>
+    (await by.call("POST", "/api/events", { name: "order.paid" })).body["id"];
+  await emit(server);
+  await server.call("POST", "/api/runs", { ...FLOW, flow: "job", options: { durable: true } });
+  const item = await beginItem(server);
+  const since = await emit(server);
+  await armFor(server, item, 1, order);
+  await armFor(server, item, 2, order);
+  t.match(await reportOf(server, item, [parkEvent(3, 2)]), { run_state: { name: "AwaitingEvent" } });
+  await server.kill();
+  const next = await home.serve();
+  const late = await emit(next);
+  t.equal((await takeItem(next)).run_id, item.run_id);
+  const { body } = await next.call("GET", `/api/runs/${item.run_id}/waits`);
+  t.match(body["items"], [{ outcome: { event: { id: since } } }, { outcome: { event: { id: late } } }]);
+});
+
+t.test("the first start of a run that crashed before it is that of the run that repeats it", async (t) => {
+  const home = new ServedHome();
+  t.teardown(() => home.remove());
+  writeFileSync(join(home.path, "db.lock"), "");
+  writeFileSync(join(home.path, "millrace.toml"), "[server]\ncrash_rerun_delay_secs = 0.1\n");
+  const server = await home.serve();
+  await server.call("POST", "/api/runs", { ...FLOW, flow: "job", options: { durable: true, crash_retries: 1 } });
+  const unstarted = await takeItem(server);
+  await reportOf(server, unstarted, [moveEvent(1, "Pending"), moveEvent(2, "Crashed")]);
+  const item = await beginItem(server);
+  t.not(item.run_id, unstarted.run_id);
+  t.match(item.durable, { lineage_id: unstarted.run_id });
+  const { body } = await server.call("POST", "/api/events", { name: "order.paid" });
+  await armFor(server, item, 1, { kind: "event", event: "order.paid" });
+  const settled = await until(async () => {
+    const waits = await server.call("GET", `/api/runs/${item.run_id}/waits`);
+    return (waits.body["items"] as { outcome: unknown }[])[0]?.outcome ?? null;
+  });
+  t.match(settled, { event: { id: body["id"] } });
 });
 
 t.test("an event is found behind many others of its name", async (t) => {

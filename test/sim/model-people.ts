@@ -16,7 +16,7 @@ export const TOTALS: Readonly<Record<string, number>> = { gpu: 2, db: 3 };
 
 /** Flows by name: module and options. The mix of options makes runs wait, overtake and start each other. */
 const FLOWS: Readonly<Record<string, { module: string; options: Record<string, unknown> }>> = {
-  plain: { module: "a.ts", options: {} },
+  plain: { module: "a.ts", options: { priority: 1 } },
   capped: { module: "a.ts", options: { max_concurrent: 1, crash_retries: 1 } },
   skipping: { module: "a.ts", options: { max_concurrent: 1, on_overlap: "skip" } },
   replacing: { module: "a.ts", options: { max_concurrent: 2, on_overlap: "cancel_new", priority: 2 } },
@@ -34,8 +34,8 @@ const FLOWS: Readonly<Record<string, { module: string; options: Record<string, u
 };
 /** Flows whose runs store steps, wait without an engine and call children; not in every simulation. */
 const DURABLE_FLOWS: typeof FLOWS = {
-  sleeper: { module: "a.ts", options: { durable: true, crash_retries: 2 } },
-  caller: { module: "a.ts", options: { durable: true, crash_retries: 1 } },
+  sleeper: { module: "a.ts", options: { durable: true, crash_retries: 2, priority: 6 } },
+  caller: { module: "a.ts", options: { durable: true, crash_retries: 1, priority: 6 } },
   holder: { module: "b.ts", options: { durable: true, resources: { gpu: 1 }, crash_retries: 3 } },
   hasty: { module: "a.ts", options: { durable: true, timeout_seconds: 4, max_concurrent: 2 } },
   single: { module: "b.ts", options: { durable: true, max_concurrent: 1, on_overlap: "cancel_new" } },
@@ -205,7 +205,7 @@ export class ModelPeople {
     const action = random.weighted(WEIGHTS);
     const run = this.#someRun();
     const crashed = this.#ports.crashedChildren();
-    if (crashed.length > 0 && random.chance(0.2)) return this.#ask("DeleteRun", random.pick(crashed), null);
+    if (crashed.length > 0 && random.chance(0.5)) return this.#ask("DeleteRun", random.pick(crashed), null);
     switch (action) {
       case "create":
         return this.#create();

@@ -191,6 +191,7 @@ export class DispatchKit {
         [...this.#waits.values()].find((wait) => wait.lineage_id === lineage && wait.identity === identity) ?? null,
       newestRunOf: (lineage: number) =>
         Math.max(0, ...[...this.#lineages].flatMap(([run, id]) => (id === lineage ? [run] : []))) || null,
+      isEventOf: () => true,
       readParked: () => ({ runs: [], parks: [], lineages: new Map(), waits: [] }),
       findParked: () => [],
     };

@@ -38,7 +38,10 @@ const SEAMS: readonly Seam[] = [
     form: "bare",
     folders: ["actors"],
     places: {
-      "actors/core/state/durable.ts": [4, "settled waits, and lineages of runs that have ended or wait for a rerun"],
+      "actors/core/state/durable.ts": [
+        5,
+        "settled waits, lineages of runs that have ended or wait for a rerun, and events older than a wait",
+      ],
       "actors/core/state/live-state.ts": [8, "rows that are not in memory: ended runs, backfills, texts of runs, variables"],
       "actors/core/state/parked-runs.ts": [2, "parked runs that have left memory (ADR 31), many by one read"],
       "actors/core/state/rule.ts": [2, "whether a rule fired for a run and the length of its chain, beyond the newest in memory"],
@@ -53,11 +56,16 @@ const SEAMS: readonly Seam[] = [
   {
     what: "places that count or compare ids of events",
     pattern:
-      /\btake\("event"|\btakeEvents\(|\bnextIds\.event\b|\beventId \+=|\b(?:cursor|since_event|storedCursor) (?:[<>]=?|[!=]==|-) |(?:[<>]=?|[!=]==|-) (?:\w+\.)*(?:cursor|since_event|storedCursor)\b/g,
+      /\btake\("event"|\btakeEvents\(|\bnextIds\.event\b|\.newestEvent\b|\beventId \+=|\b(?:cursor|since_event|storedCursor) (?:[<>]=?|[!=]==|-) |(?:[<>]=?|[!=]==|-) (?:\w+\.)*(?:cursor|since_event|storedCursor)\b/g,
     form: "code",
     folders: ["actors", "gateway", "protocol", "server"],
     places: {
-      "actors/core/state/rule.ts": [2, "one method counts, and notes the step that decided the newest event"],
+      "actors/core/state/durable.ts": [1, "an event is newer than a wait, or the store says whether it is a candidate"],
+      "actors/core/state/live-state.ts": [1, "the newest event when a wait is armed"],
+      "actors/core/state/rule.ts": [
+        3,
+        "one method counts and notes the step that decided the newest event, and one tells that event",
+      ],
       "actors/core/step-events.ts": [
         2,
         "the core counts with the writer, so that a decision can name an event before it is stored",

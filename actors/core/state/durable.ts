@@ -3,7 +3,7 @@
  * engine. Settled waits are in the store, overlaid by those that are not committed.
  */
 import type { WaitKind } from "#protocol/records/durable";
-import { type EventFilter, filterOf } from "./awaited-event.ts";
+import { type AwaitedEvent, type EventFilter, filterOf } from "./awaited-event.ts";
 import { RecentRows } from "./recent-rows.ts";
 import type { Run } from "./run.ts";
 
@@ -97,6 +97,8 @@ export interface DurableReader {
   hasRows(table: "steps" | "waits", lineageId: number): boolean;
   findWait(lineageId: number, identity: string): StoredWait | null;
   newestRunOf(lineageId: number): number | null;
+  /** Whether a committed event is later than the first start of a lineage, and has settled none of its waits. */
+  isEventOf(lineageId: number, event: Pick<AwaitedEvent, "id" | "name">): boolean;
 }
 
 /** Shared, because most lineages have no open wait. */
@@ -123,8 +125,11 @@ export class DurableBook {
   readonly #open = new Map<number, StoredWait>();
   /** Open waits for events, by the name of the event, the oldest first. */
   readonly #byEvent = new Map<string, Set<StoredWait>>();
-  /** What these waits are for, by id: parsed once, because every event of their name is compared. */
-  readonly #filters = new Map<number, EventFilter>();
+  /**
+   * What these waits are for, by id, parsed once, because every event of their name is compared; and the newest event when the
+   * wait became known here.
+   */
+  readonly #filters = new Map<number, { filter: EventFilter; newestEvent: number }>();
   /** Open callbacks, by the hash of their token. */
   readonly #byToken = new Map<string, StoredWait>();
   /** Waits for events whose look back at earlier events is not done, by id, and the step that armed them. */
@@ -133,10 +138,13 @@ export class DurableBook {
   readonly #used = new RecentRows<string, true>(() => null);
   /** Settled waits, by lineage and identity, until they are committed. */
   readonly #waits: RecentRows<readonly [lineage: number, identity: string], StoredWait>;
+  readonly #newestEvent: () => number;
 
-  constructor(reader: DurableReader, away: Away) {
+  /** @param newestEvent the id of the newest decided event */
+  constructor(reader: DurableReader, newestEvent: () => number, away: Away) {
     this.#reader = reader;
     this.#away = away;
+    this.#newestEvent = newestEvent;
     this.#waits = new RecentRows(
       ([lineage, identity]) => reader.findWait(lineage, identity),
       ([lineage, identity]) => `${lineage} ${identity}`,
@@ -234,7 +242,7 @@ export class DurableBook {
     this.#add(wait);
     if (wait.kind !== "event") return;
     const filter = filterOf(wait.spec);
-    this.#filters.set(wait.id, filter);
+    this.#filters.set(wait.id, { filter, newestEvent: this.#newestEvent() });
     this.lookBacks.set(wait.id, turn);
     this.#byEvent.set(filter.event, (this.#byEvent.get(filter.event) ?? new Set<StoredWait>()).add(wait));
   }
@@ -261,13 +269,13 @@ export class DurableBook {
   }
 
   #closeEvent(wait: StoredWait): void {
-    const filter = this.#filters.get(wait.id);
-    if (filter === undefined) return;
-    const waits = this.#byEvent.get(filter.event);
+    const awaited = this.#filters.get(wait.id);
+    if (awaited === undefined) return;
+    const waits = this.#byEvent.get(awaited.filter.event);
     this.#filters.delete(wait.id);
     this.lookBacks.delete(wait.id);
     waits?.delete(wait);
-    if (waits?.size === 0) this.#byEvent.delete(filter.event);
+    if (waits?.size === 0) this.#byEvent.delete(awaited.filter.event);
   }
 
   /** Whether any wait is for an event. */
@@ -281,7 +289,16 @@ export class DurableBook {
 
   /** What an open wait for an event is for. */
   filterOf({ id }: StoredWait): EventFilter | undefined {
-    return this.#filters.get(id);
+    return this.#filters.get(id)?.filter;
+  }
+
+  /**
+   * Whether an event of the awaited name may settle an open wait. The rules read events again after a restart, and late where
+   * nothing has concerned them: such an event may be older than the run, or have settled a wait of the lineage.
+   */
+  isCandidate({ id, lineage_id }: StoredWait, event: Pick<AwaitedEvent, "id" | "name">): boolean {
+    if (event.id > (this.#filters.get(id)?.newestEvent ?? 0)) return true;
+    return !this.hasUsed(lineage_id, event.id) && this.#reader.isEventOf(lineage_id, event);
   }
 
   /** The open waits for an event of this name, the oldest first, without those that have yet to look back. */

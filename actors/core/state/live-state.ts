@@ -247,7 +247,7 @@ export class LiveState {
   constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings, rules: LoadedRules = NO_RULES) {
     this.reader = reader;
     this.rules = new RuleBook({ ...rules, next_ids: { ...rules.next_ids } }, reader);
-    this.durable = new DurableBook(reader, {
+    this.durable = new DurableBook(reader, () => this.rules.newestEvent, {
       recallLineages: (ids) => this.parked.recallLineages(ids),
       recallWaits: (ids) => this.parked.recallWaits(ids),
       recallCallback: (tokenHash) => this.parked.recallCallback(tokenHash),

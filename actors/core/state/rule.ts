@@ -128,6 +128,11 @@ export class RuleBook {
     }
   }
 
+  /** The newest decided event. */
+  get newestEvent(): number {
+    return this.nextIds.event - 1;
+  }
+
   /** `length`: that of the content as JSON text. */
   addOutbound(message: OutboundMessage, length: number): void {
     this.outbound.set(message.id, message);

@@ -1,4 +1,4 @@
-/** Waits for events: an event settles at most one wait of a lineage, the oldest first. */
+/** Waits for events: an event after the first start of a lineage settles at most one of its waits, the oldest first. */
 import { type AwaitedEvent, isAwaited } from "../../core/state/awaited-event.ts";
 import type { StoredWait } from "../../core/state/durable.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -10,7 +10,8 @@ export function settleByEvent(turn: Turn, event: AwaitedEvent): void {
   const { durable, parked } = turn.state;
   const first = new Map<number, StoredWait>();
   for (const wait of durable.waitsFor(event.name)) {
-    if (!first.has(wait.lineage_id) && isAwaited(durable.filterOf(wait), event)) first.set(wait.lineage_id, wait);
+    if (first.has(wait.lineage_id) || !isAwaited(durable.filterOf(wait), event)) continue;
+    if (durable.isCandidate(wait, event)) first.set(wait.lineage_id, wait);
   }
   parked.recallLineages([...first.keys()]);
   for (const wait of first.values()) settle(turn, wait, event);

@@ -21,7 +21,7 @@ export function addRule(turn: Turn, added: NewRule): Rule {
     ...added,
     fire_count: 0,
     last_fired: null,
-    since_event: book.nextIds.event - 1,
+    since_event: book.newestEvent,
     since_time: turn.nowUs,
     created_at: turn.nowUs,
     updated_at: turn.nowUs,
@@ -40,7 +40,7 @@ export function watchedBy({ enabled, spec }: Rule): string {
 
 /** Restarts watching: only later events and ticks count. */
 export function watchAnew(turn: Turn, rule: Rule): void {
-  rule.since_event = turn.state.rules.nextIds.event - 1;
+  rule.since_event = turn.state.rules.newestEvent;
   rule.since_time = turn.nowUs;
   cancelExpectations(turn, rule.id);
 }

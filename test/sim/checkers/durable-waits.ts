@@ -29,6 +29,9 @@ export class DurableWaitsChecker implements Checker {
   readonly #overdue = new Map<number, number>();
   /** Since when an event has been committed that is to settle an open wait. */
   readonly #met = new Map<number, number>();
+  /** The event of the first start of each lineage. */
+  readonly #begun = new Map<number, number>();
+  #event = 0;
   /** Runs that were parked before the commit. */
   #parkedBefore = new Set<number>();
   #isTouched = false;
@@ -39,7 +42,8 @@ export class DurableWaitsChecker implements Checker {
     this.#coverage = coverage;
   }
 
-  commit(_commit: Commit, { durable }: History): void {
+  commit({ result }: Commit, { durable }: History): void {
+    this.#event = result.first_event_id - 1;
     this.#isTouched = durable.parks.size > 0;
     if (this.#isTouched)
       this.#parkedBefore = new Set([...durable.parks.values()].flatMap(({ run, parked }) => (parked ? [run] : [])));
@@ -79,6 +83,10 @@ export class DurableWaitsChecker implements Checker {
 
   /** An event settles the oldest wait for it of each lineage. */
   #happened(operation: Operation, { durable }: History): void {
+    this.#event += 1;
+    const lineage = durable.lineageOf.get(operation.number("run_id"));
+    if (lineage !== undefined && operation.text("name") === "run.running" && !this.#begun.has(lineage))
+      this.#begun.set(lineage, this.#event);
     if (operation.text("name") !== AWAITED_EVENT || durable.openWaits.size === 0) return;
     const { n } = JSON.parse(String(operation.get("payload"))) as { n?: number };
     const lineages = new Set<number>();
@@ -106,6 +114,9 @@ export class DurableWaitsChecker implements Checker {
     for (const other of waits)
       if (other.lineage === wait.lineage && other.event === event)
         throw new Violation("an event settles one wait of a lineage", `event ${event} settles ${other.id} and ${wait.id}`);
+    const begun = this.#begun.get(wait.lineage);
+    if (begun === undefined || event <= begun)
+      throw new Violation("a wait is for events since the start", `event ${event} settles ${wait.id} of lineage ${wait.lineage}`);
   }
 
   #parks(operation: Operation, { durable }: History): void {

@@ -83,6 +83,7 @@ export class ExchangesChecker implements Checker {
   }
 
   afterCommit({ operations }: Commit, history: History): void {
+    for (const operation of operations) if (/^(insert|update)_run$/.test(operation.name)) this.#given(operation);
     for (const [lease, { run, engine }] of this.#leftOut) {
       const given = history.runs.get(run);
       if (given?.assignment !== lease || !this.#unnamed.has(lease)) continue;
@@ -102,7 +103,6 @@ export class ExchangesChecker implements Checker {
     this.#leftOut = [];
     this.#takenBack = [];
     this.#unstopped = [];
-    for (const operation of operations) if (/^(insert|update)_run$/.test(operation.name)) this.#given(operation);
   }
 
   answered({ request, status, body }: Answer): void {

@@ -38,13 +38,15 @@ function waitOf(id: number, where: unknown): StoredWait {
 
 t.test("the text of a filter is parsed once, when its wait is opened", async (t) => {
   const none = () => null;
-  const reader = { readLineage: none, hasRows: () => false, findWait: none, newestRunOf: none };
-  const book = new DurableBook(reader, { recallLineages: none, recallWaits: none, recallCallback: none });
+  const reader = { readLineage: none, hasRows: () => false, findWait: none, newestRunOf: none, isEventOf: () => false };
+  const book = new DurableBook(reader, () => 7, { recallLineages: none, recallWaits: none, recallCallback: none });
   const wait = waitOf(1, { "payload.order.id": 5 });
   book.open(wait, 0);
   const parsed = book.filterOf(wait);
   t.ok(parsed);
   t.equal(book.filterOf(wait), parsed, "the same object for every event");
+  t.notOk(book.isCandidate(wait, EVENT), "the store is asked for an event that is not newer than the wait");
+  t.ok(book.isCandidate(wait, { ...EVENT, id: 8 }));
   book.close(wait, { ...wait, settled_at: 2 }, 1);
   t.equal(book.filterOf(wait), undefined, "nothing is left of a wait that has ended");
   t.notOk(book.awaits("order.paid"));
