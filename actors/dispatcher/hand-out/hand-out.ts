@@ -287,6 +287,21 @@ function putEngine(turn: Turn, engine: Engine): void {
   });
 }
 
+/**
+ * A run that a person paused or moved back runs on in its engine, which sends no lease and so was not stopped. The run is held
+ * again, so that it does not outlive the engine as Running.
+ */
+export function holdAgain(turn: Turn, run: Run): void {
+  const engine = run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
+  if (run.assigned || engine === undefined || engine.ownsStop || engine.pid !== run.engine_pid) return;
+  run.assigned = true;
+  run.acknowledged = true;
+  run.lastContactUs = turn.state.uptimeUs();
+  run.flow.handedOut += 1;
+  engine.runs.set(run.id, run);
+  turn.rows.touchRun(run, false);
+}
+
 /** Releases assignment and leases of a run that ends, pauses or returns to the queue. */
 export function releaseRun(turn: Turn, run: Run, worked = true): void {
   const { state } = turn;

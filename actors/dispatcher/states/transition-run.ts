@@ -11,6 +11,7 @@ import type { Turn } from "../../core/turn.ts";
 import { lackOfRoom } from "../creation/lack-of-room.ts";
 import { successorOf } from "../durable/lineages.ts";
 import { touchContact } from "../engines/contact.ts";
+import { holdAgain } from "../hand-out/hand-out.ts";
 import { isStorableTime, timeOfMove } from "../reports/reported-time.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
 import { forceRun, moveRun } from "./move-run.ts";
@@ -44,6 +45,7 @@ export function transitionRun(turn: Turn, command: Command): void {
   run.repeatable = false;
   turn.state.rememberCommand(command.id, run);
   applyMove(turn, run, decision.state, force, lease === null ? "server" : "engine");
+  if (lease === null && !force && run.state.type === "Running") holdAgain(turn, run);
   turn.answers.run(command, 200, run);
 }
 

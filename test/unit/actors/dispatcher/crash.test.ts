@@ -108,6 +108,27 @@ t.test("a run that was only taken, or is Pending, crashes as well; a paused one 
   }
 });
 
+t.test("a run that its engine goes on with, although a person paused it or moved it back, ends with the engine", async (t) => {
+  for (const type of ["Paused", "Scheduled"]) {
+    const kit = new DispatchKit();
+    const id = startRun(kit);
+    // Forced to Scheduled, the run is taken from its engine.
+    kit.send("TransitionRun", { target: id, body: { type, force: type === "Scheduled" } });
+    t.equal(kit.run(id).assigned, false);
+    move(kit, id, "Running");
+    t.match(kit.run(id), { assigned: true, state: { type: "Running" } });
+    gone(kit);
+    t.equal(kit.run(id).state.type, "Crashed", type);
+  }
+});
+
+t.test("a run that a person sets to Running without an engine stays as it is", async (t) => {
+  const kit = new DispatchKit();
+  const id = createId(kit);
+  move(kit, id, "Running");
+  t.match(kit.run(id), { assigned: false, state: { type: "Running" } });
+});
+
 t.test("the limit: of the flow, else the default; then the run has failed", async (t) => {
   for (const [options, settings, reruns] of [
     [{ crash_retries: 2 }, {}, 2],
