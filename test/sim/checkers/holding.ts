@@ -40,7 +40,9 @@ export class HoldingChecker implements Checker {
     const type = operation.text("state_type");
     if (isTerminal(type as CommittedRun["type"]) || type === "Paused")
       throw new Violation(RULE, `run ${before.id} is ${type} and still assigned (${after})`);
-    if (after === before.assignment) return this.#sameHolder(before, operation);
+    // An engine without leases goes on with a run that a person had paused or moved back: its assignment stands again.
+    const isHeldAgain = before.assignment === null && after === before.newestAssignment && type === "Running";
+    if (after === before.assignment || isHeldAgain) return this.#sameHolder(before, operation);
     this.#newLease(after, operation);
     const forced = operation.text("state_details").includes('"forced":true');
     const working = before.type !== "Scheduled" || before.name === "AwaitingRetry";
