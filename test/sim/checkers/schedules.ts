@@ -299,10 +299,13 @@ export class ScheduleChecker implements Checker {
   }
 
   /**
-   * Whether the batch moved or deleted a run of the schedule, or removed one of its skips: then decisions cannot be
-   * attributed.
+   * Whether the batch moved or deleted a run of the schedule, or removed one of its skips: then decisions cannot be attributed.
+   * The deletion of a flow is answered by a later batch than that of its first runs.
    */
-  #isMeddledWith({ batch }: Commit, schedule: number): boolean {
+  #isMeddledWith({ batch, operations }: Commit, schedule: number): boolean {
+    const caughtUp = operations.flatMap((one) => (one.name === "set_run_creator" ? [one.number("id")] : []));
+    const deleted = operations.flatMap((one) => (one.name === "delete_run" ? [one.number("id")] : []));
+    if (deleted.some((id) => caughtUp.includes(id) && this.#scheduleOf.get(id) === schedule)) return true;
     for (let at = 0; at < batch.replies.length; at += 3) {
       const request = this.#requests.get(Number(batch.replies[at]));
       if (request === undefined) continue;
