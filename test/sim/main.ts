@@ -1,7 +1,7 @@
 /**
- * npm run sim -- [--seed N] [--steps M] [--seeds K] [--mutants [--only TEXT] | --crash-points] [--jobs J] [--trace] [--json]
- * Runs K seeds from N on, M messages each, under faults, J of them at a time; with --mutants, shows that each deliberate bug is found; with
- * --crash-points, runs a seed once for each of its messages and each kind of crash, with that crash at that message.
+ * The command line of the simulator (USAGE). Runs K seeds from N on, M messages each, under faults, J of them at a time; with
+ * --mutants, shows that each deliberate bug is found; with --crash-points, runs a seed once for each of its messages and each
+ * kind of crash, with that crash at that message.
  */
 import { parseArgs } from "node:util";
 import { Coverage } from "./coverage.ts";
@@ -12,6 +12,8 @@ import { MUTATIONS } from "./mutations.ts";
 import { Progress } from "./progress.ts";
 import type { SeedResult } from "./simulation.ts";
 
+const USAGE =
+  "npm run sim -- [--seed N] [--steps M] [--seeds K] [--mutants [--only TEXT] | --crash-points] [--jobs J] [--trace] [--json]";
 const DEFAULT_STEPS = 2000;
 const DEFAULT_SEEDS = 20;
 /** Most bugs are found by the first seed; the rarest by one seed in about three hundred. */
@@ -55,7 +57,10 @@ function readOptions(): Options {
       json: flag,
     },
   });
-  const read = (text: string | undefined, otherwise: number): number => (text === undefined ? otherwise : Number(text));
+  const read = (text: string | undefined, otherwise: number): number => {
+    if (text !== undefined && !/^[1-9]\d*$/.test(text)) throw new TypeError(`"${text}" is not a number of 1 or more`);
+    return text === undefined ? otherwise : Number(text);
+  };
   const seeds =
     values.seeds === undefined && values.seed !== undefined
       ? 1
@@ -154,7 +159,17 @@ async function runPoints(options: Options): Promise<boolean> {
   return failed.length === 0 && missing.length === 0;
 }
 
-const options = readOptions();
+/** Ends the process with code 2 for a command line that cannot be read. */
+function optionsOrUsage(): Options {
+  try {
+    return readOptions();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
+    process.exit(2);
+  }
+}
+
+const options = optionsOrUsage();
 const run = options.mutants ? runMutants : options.crashPoints ? runPoints : runSeeds;
 const passed = await run(options);
 process.exitCode = passed ? 0 : 1;
