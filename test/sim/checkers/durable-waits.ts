@@ -29,7 +29,7 @@ export class DurableWaitsChecker implements Checker {
   readonly #overdue = new Map<number, number>();
   /** Since when an event has been committed that is to settle an open wait. */
   readonly #met = new Map<number, number>();
-  /** The event of the first start of each lineage. */
+  /** The event of the first start of each lineage; 0 if retention may have deleted that event and kept older ones of a wrong clock. */
   readonly #begun = new Map<number, number>();
   #event = 0;
   /** Runs that were parked before the commit. */
@@ -56,6 +56,9 @@ export class DurableWaitsChecker implements Checker {
         return this.#armed(operation, history);
       case "insert_event":
         return this.#happened(operation, history);
+      case "trim_history":
+        for (const lineage of this.#begun.keys()) this.#begun.set(lineage, 0);
+        return;
       case "insert_quarantine":
         // An event that crashed the rule engine twice is skipped.
         return this.#met.clear();
