@@ -134,6 +134,10 @@ export const DURABLE_MUTATIONS: readonly Mutation[] = [
     install: () => replace(book("awaits"), "awaits", () => () => false),
   },
   {
+    name: "an event from before the start of a run settles a wait",
+    install: () => replace(book("isCandidate"), "isCandidate", () => () => true),
+  },
+  {
     name: "a result is acknowledged that is stored under another identity",
     sends: (message) => {
       if (message.kind === "Batch") rewrite(message, "insert_step", (row) => ["identity", reversed(row.get("identity"))]);
