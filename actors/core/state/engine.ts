@@ -40,7 +40,10 @@ export interface ParkedPoll {
   exchange: number | null;
   /** Items that the answer may have. */
   slots: number;
-  /** JSON of the orders to stop that the engine has just been given; the answer repeats them, at the uptime `remindUs` by themselves. */
+  /**
+   * JSON of the orders to stop that the engine has just been given; the answer repeats them, and at the uptime `remindUs` has
+   * them alone.
+   */
   stops: readonly string[];
   remindUs: number;
 }

@@ -29,7 +29,10 @@ export class DurableWaitsChecker implements Checker {
   readonly #overdue = new Map<number, number>();
   /** Since when an event has been committed that is to settle an open wait. */
   readonly #met = new Map<number, number>();
-  /** The event of the first start of each lineage; 0 if retention may have deleted that event and kept older ones of a wrong clock. */
+  /**
+   * The event of the first start of each lineage; 0 if retention may have deleted that event, and kept earlier ones that a wrong
+   * clock has dated later.
+   */
   readonly #begun = new Map<number, number>();
   #event = 0;
   /** Runs that were parked before the commit. */

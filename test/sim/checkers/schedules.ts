@@ -1,6 +1,7 @@
 /**
  * One run per fire: no fire starts twice, before its time, or although skipped by a person, and none is forgotten. Missed
- * fires follow the catch-up policy. A key names one schedule of its flow, which keeps its id and its skips when it is changed. The fires of a schedule come from its own walk, which other tests check.
+ * fires follow the catch-up policy. A key names one schedule of its flow, which keeps its id and its skips when it is changed.
+ * The fires of a schedule come from its own walk, which other tests check.
  */
 import { nextFire } from "#actors/scheduler/recurrence/fires";
 import { readSpec } from "#actors/scheduler/recurrence/spec";
