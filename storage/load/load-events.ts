@@ -140,7 +140,7 @@ export function* eventsBefore(
   const codeOf = (text: string): number | null =>
     statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(text)?.[0] ?? null;
   const code = codeOf(name);
-  const first = firstStart(statements, lineage, codeOf("run.running"));
+  const first = firstStart(statements, lineage, { running: codeOf("run.running"), scheduled: codeOf("run.scheduled") });
   if (code === null || first === null) return;
   const found = "SELECT stretch FROM stretches WHERE kind = ? AND value = ? AND stretch BETWEEN ? AND ? ORDER BY stretch";
   const start = Math.max(first, after) + 1;
@@ -161,28 +161,39 @@ export function isEventOf(statements: Statements, lineage: number, { id, name }:
   return false;
 }
 
+/** Codes of the names of events. */
+interface StartEvents {
+  running: number | null;
+  scheduled: number | null;
+}
+
 /**
  * Id of the event of the first start of a lineage, which has the id of its first run; null for a lineage that has not started.
  * A run that crashed before its start may have been run again.
  */
-function firstStart(statements: Statements, lineage: number, running: number | null): number | null {
-  const first = startOf(statements, lineage, running);
+function firstStart(statements: Statements, lineage: number, names: StartEvents): number | null {
+  const first = startOf(statements, lineage, names);
   if (first !== null) return first;
   const sql = "SELECT min(id) FROM runs WHERE lineage_id = ? AND start_time IS NOT NULL";
   const run = statements.raw<[number | null]>(sql).get(lineage)?.[0] ?? null;
-  return run === null ? null : startOf(statements, run, running);
+  return run === null ? null : startOf(statements, run, names);
 }
 
 /**
  * Id of the event of the first start of a run; null for a run that has not started. 0 if retention has deleted that event: all
  * events that are left came later.
  */
-function startOf(statements: Statements, run: number, running: number | null): number | null {
+function startOf(statements: Statements, run: number, { running, scheduled }: StartEvents): number | null {
   const kept = statements
     .raw<[id: number, occurred: number]>("SELECT id, occurred FROM events WHERE run_id = ? AND name = ? ORDER BY id LIMIT 1")
     .get(run, running);
   const [started] = statements.raw<[number | null]>("SELECT start_time FROM runs WHERE id = ?").get(run) ?? [];
   if (started === null) return null;
+  if (started === undefined && kept === undefined) {
+    // A deleted run. If its first event is left, retention has deleted none of them, and the run never started.
+    const [first] = statements.raw<[number]>("SELECT name FROM events WHERE run_id = ? ORDER BY id LIMIT 1").get(run) ?? [];
+    return first === scheduled ? null : 0;
+  }
   return kept === undefined || (started !== undefined && kept[1] !== started) ? 0 : kept[0];
 }
 
