@@ -35,8 +35,8 @@ export function noteHandOut(turn: Turn, run: Run, durable: RunDurable): void {
   if (held) putPark(turn, run, durable);
 }
 
-/** The run is with an engine again, or has ended. */
-function noteReturn(run: Run, durable: RunDurable): void {
+/** The run is with an engine again, has ended, or is removed. */
+export function noteReturn(run: Run, durable: RunDurable): void {
   if (durable.away) run.flow.away -= 1;
   durable.away = false;
   durable.holds = false;

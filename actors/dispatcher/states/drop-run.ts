@@ -2,6 +2,7 @@
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { forgetKeyedRun } from "../creation/fan-in.ts";
+import { noteReturn } from "../durable/away.ts";
 import { releaseRun } from "../hand-out/hand-out.ts";
 
 /** Removes a run that no engine holds and everything it owns, without an event for its end. */
@@ -10,6 +11,7 @@ export function dropRun(turn: Turn, run: Run): void {
   turn.state.countInBackfill(run, run.state.name, null);
   turn.rows.countDroppedTasks(run);
   forgetKeyedRun(turn, run);
+  if (run.durable !== null) noteReturn(run, run.durable);
   turn.rows.write();
   forgetRun(turn, run);
   turn.rows.put("delete_run", { id: run.id });

@@ -127,6 +127,21 @@ t.test("parked runs come back into memory some at a time", async (t) => {
   }
 });
 
+t.test("parked runs that were deleted do not count against the flow that is registered on the way", async (t) => {
+  const { kit } = kitOf();
+  for (let count = 0; count < 6; count += 1) {
+    const held = startDurable(kit, {}, `e${count}`);
+    arm(kit, held, [{ wait: 1, kind: "sleep", delay: 600 }]);
+    send(kit, held, [parkOf(kit, 3, [1])]);
+  }
+  const flow = kit.state.flows.get(1);
+  t.equal(flow?.away, 6);
+  const { command } = kit.send("DeleteFlow", { target: 1 });
+  if (flow !== undefined) flow.live = true;
+  untilAnswered(kit, command);
+  t.equal(flow?.away, 2);
+});
+
 t.test("the rerun of a crashed run does not come, and the runs of fires to come go with their schedule", async (t) => {
   const { kit, store } = kitOf();
   const crashed = startRun(kit, "e1");
