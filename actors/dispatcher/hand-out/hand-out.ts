@@ -289,11 +289,12 @@ function putEngine(turn: Turn, engine: Engine): void {
 
 /**
  * A run that a person paused or moved back runs on in its engine, which sends no lease and so was not stopped. The run is held
- * again, so that it does not outlive the engine as Running.
+ * again, so that it does not outlive the engine as Running. An engine that has got another run since has left this one.
  */
 export function holdAgain(turn: Turn, run: Run): void {
   const engine = run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
-  if (run.assigned || engine === undefined || engine.ownsStop || engine.pid !== run.engine_pid) return;
+  if (run.assigned || engine === undefined || engine.ownsStop) return;
+  if (engine.runs.size > 0 || engine.pid !== run.engine_pid) return;
   run.assigned = true;
   run.acknowledged = true;
   run.lastContactUs = turn.state.uptimeUs();
