@@ -180,7 +180,8 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
 
   #engineGone(turn: Turn, { engine_id: engineId, pid, cause, details }: EngineGone): void {
     const known = this.state.engines.get(engineId);
-    if (pid !== undefined && known !== undefined && known.pid !== pid) return;
+    // Told twice of a process that is forgotten, whose name may be that of an engine that is starting.
+    if (pid !== undefined && known?.pid !== pid) return;
     const spawned = this.state.pool.get(engineId);
     const polled = this.state.engines.has(engineId) || spawned?.polled === true;
     engineGone(turn, engineId, cause, details);

@@ -133,6 +133,15 @@ t.test(
   },
 );
 
+t.test("the end of a former process of that name does not end an engine that is starting", async (t) => {
+  const kit = setup();
+  t.equal(spawned(demand(kit)).length, 1);
+  kit.tell({ kind: "EngineGone", engine_id: "engine-4242-1", pid: 77, cause: null });
+  t.same([...kit.state.pool.keys()], ["engine-4242-1"]);
+  kit.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null });
+  t.same([...kit.state.pool.keys()], []);
+});
+
 t.test("a full pool makes room: the engine of another key that was idle longest leaves", async (t) => {
   const kit = setup({ enginesMax: 2 });
   const keys = ["a.ts", "b.ts"];
