@@ -11,7 +11,6 @@ export function dropRun(turn: Turn, run: Run): void {
   turn.state.countInBackfill(run, run.state.name, null);
   turn.rows.countDroppedTasks(run);
   forgetKeyedRun(turn, run);
-  if (run.durable !== null) noteReturn(run, run.durable);
   turn.rows.write();
   forgetRun(turn, run);
   turn.rows.put("delete_run", { id: run.id });
@@ -21,6 +20,8 @@ export function dropRun(turn: Turn, run: Run): void {
 /** Removes a run from memory, with its place in the queue and its leases. */
 export function forgetRun(turn: Turn, run: Run): void {
   turn.state.queue.leave(run);
+  // A parked run may have kept its resources.
+  if (run.durable !== null) noteReturn(run, run.durable);
   releaseRun(turn, run);
   turn.rows.dropRun(run);
   turn.state.removeRun(run, turn.number);

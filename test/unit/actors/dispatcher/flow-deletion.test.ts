@@ -142,6 +142,19 @@ t.test("parked runs that were deleted do not count against the flow that is regi
   t.equal(flow?.away, 2);
 });
 
+t.test("resources that a parked run has kept are free once its flow is deleted", async (t) => {
+  const { kit, store } = kitOf();
+  const options = { resources: { gpu: 1 } };
+  const held = startDurable(kit, { options });
+  arm(kit, held, [{ wait: 1, kind: "sleep", delay: 600 }]);
+  send(kit, held, [parkOf(kit, 3, [1], { hold: true })]);
+  const other = createId(kit, { flow: "other", options });
+  t.equal(workOf(poll(kit, "e2")), null);
+  t.match(kit.send("DeleteFlow", { target: 1 }).reply, { status: 204 });
+  t.equal(workOf(poll(kit, "e2"))?.["run_id"], other);
+  t.same(store.database.prepare("SELECT run_id FROM leases").all(), [{ run_id: other }]);
+});
+
 t.test("the rerun of a crashed run does not come, and the runs of fires to come go with their schedule", async (t) => {
   const { kit, store } = kitOf();
   const crashed = startRun(kit, "e1");
