@@ -1,8 +1,6 @@
 /** An engine reports its process: the server believes that only with other evidence. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import t from "tap";
 import { ServedHome, type ServedProcess, until } from "../support/served-home.ts";
 
@@ -25,8 +23,7 @@ async function cancelUnderPid(server: ServedProcess, engine_id: string, pid: num
 t.test("a cancel ends the process of an engine, and not one that has nothing to do with it", async (t) => {
   const home = new ServedHome();
   t.teardown(() => home.remove());
-  writeFileSync(join(home.path, "db.lock"), "");
-  writeFileSync(join(home.path, "millrace.toml"), "[server]\ncancel_grace_secs = 0.1\n");
+  home.configure("[server]\ncancel_grace_secs = 0.1\n");
   const server = await home.serve();
   // The test acts as the engine: the first process is its child, the second has an unrelated parent.
   const own: ChildProcess = spawn("sleep", ["300"], { stdio: "ignore" });

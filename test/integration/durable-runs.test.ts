@@ -1,6 +1,4 @@
 /** A durable run over HTTP, with an engine written by hand: steps and sleeps survive the server, and children wake callers. */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import t from "tap";
 import type { ArmedWaits } from "#protocol/records/durable";
 import { identityOf } from "../support/durable-steps.ts";
@@ -158,8 +156,7 @@ t.test("an event from before a run settles no wait of it, and no event settles a
 t.test("the first start of a run that crashed before it is that of the run that repeats it", async (t) => {
   const home = new ServedHome();
   t.teardown(() => home.remove());
-  writeFileSync(join(home.path, "db.lock"), "");
-  writeFileSync(join(home.path, "millrace.toml"), "[server]\ncrash_rerun_delay_secs = 0.1\n");
+  home.configure("[server]\ncrash_rerun_delay_secs = 0.1\n");
   const server = await home.serve();
   await server.call("POST", "/api/runs", { ...FLOW, flow: "job", options: { durable: true, crash_retries: 1 } });
   const unstarted = await takeItem(server);

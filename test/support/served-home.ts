@@ -1,6 +1,6 @@
 /** A home and the server process on it, started and killed by a test. */
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -71,6 +71,13 @@ export class ServedProcess {
 export class ServedHome {
   readonly path = mkdtempSync(join(tmpdir(), "millrace-served-"));
   #server: ServedProcess | null = null;
+
+  /** Settings for the first start: the text of `millrace.toml`. */
+  configure(settings: string): void {
+    // A folder with files is a home only with this one.
+    writeFileSync(join(this.path, "db.lock"), "");
+    writeFileSync(join(this.path, "millrace.toml"), settings);
+  }
 
   /** Starts a server on a free port, without engines, and waits until it listens. */
   async serve(...options: string[]): Promise<ServedProcess> {

@@ -64,7 +64,7 @@ const SEAMS: readonly Seam[] = [
       "actors/core/state/live-state.ts": [1, "the newest event when a wait is armed"],
       "actors/core/state/rule.ts": [
         3,
-        "one method counts and notes the step that decided the newest event, and one tells that event",
+        "a method counts events and notes the step that decided the newest one; a getter returns the id of the newest",
       ],
       "actors/core/step-events.ts": [
         2,

@@ -129,7 +129,7 @@ export class DurableBook {
    * What these waits are for, by id, parsed once, because every event of their name is compared; and the newest event when the
    * wait became known here.
    */
-  readonly #filters = new Map<number, { filter: EventFilter; newestEvent: number }>();
+  readonly #awaited = new Map<number, { filter: EventFilter; newestEvent: number }>();
   /** Open callbacks, by the hash of their token. */
   readonly #byToken = new Map<string, StoredWait>();
   /** Waits for events whose look back at earlier events is not done, by id, and the step that armed them. */
@@ -242,7 +242,7 @@ export class DurableBook {
     this.#add(wait);
     if (wait.kind !== "event") return;
     const filter = filterOf(wait.spec);
-    this.#filters.set(wait.id, { filter, newestEvent: this.#newestEvent() });
+    this.#awaited.set(wait.id, { filter, newestEvent: this.#newestEvent() });
     this.lookBacks.set(wait.id, turn);
     this.#byEvent.set(filter.event, (this.#byEvent.get(filter.event) ?? new Set<StoredWait>()).add(wait));
   }
@@ -269,10 +269,10 @@ export class DurableBook {
   }
 
   #closeEvent(wait: StoredWait): void {
-    const awaited = this.#filters.get(wait.id);
+    const awaited = this.#awaited.get(wait.id);
     if (awaited === undefined) return;
     const waits = this.#byEvent.get(awaited.filter.event);
-    this.#filters.delete(wait.id);
+    this.#awaited.delete(wait.id);
     this.lookBacks.delete(wait.id);
     waits?.delete(wait);
     if (waits?.size === 0) this.#byEvent.delete(awaited.filter.event);
@@ -289,7 +289,7 @@ export class DurableBook {
 
   /** What an open wait for an event is for. */
   filterOf({ id }: StoredWait): EventFilter | undefined {
-    return this.#filters.get(id)?.filter;
+    return this.#awaited.get(id)?.filter;
   }
 
   /**
@@ -297,7 +297,7 @@ export class DurableBook {
    * nothing has concerned them: such an event may be older than the run, or have settled a wait of the lineage.
    */
   isCandidate({ id, lineage_id }: StoredWait, event: Pick<AwaitedEvent, "id" | "name">): boolean {
-    if (event.id > (this.#filters.get(id)?.newestEvent ?? 0)) return true;
+    if (event.id > (this.#awaited.get(id)?.newestEvent ?? 0)) return true;
     return !this.hasUsed(lineage_id, event.id) && this.#reader.isEventOf(lineage_id, event);
   }
 

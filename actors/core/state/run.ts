@@ -190,6 +190,13 @@ export function priorityOf(run: Run): number {
   return Math.max(run.priority, run.flow.inheritedPriority ?? run.priority);
 }
 
+/** Whether a run has waited for so long. A wait that began in the future began before the clock was set back. */
+export function hasWaited({ waiting }: Run, nowUs: number, leastUs: number): boolean {
+  if (waiting === null) return false;
+  const waitedUs = nowUs - waiting.sinceUs;
+  return waitedUs < 0 || waitedUs >= leastUs;
+}
+
 /** The resources required to hand out this run: none if it kept them while it was away. */
 export function needsOf(run: Run): Record<string, number> {
   if (run.durable?.holds === true) return {};

@@ -14,6 +14,7 @@
 import { FLOW_MODULE } from "#protocol/flow-module";
 import type { Engine, EngineKey } from "../../core/state/engine.ts";
 import type { LiveState, PoolEngine } from "../../core/state/live-state.ts";
+import { hasWaited } from "../../core/state/run.ts";
 import type { KeyQueue } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { matchesPattern } from "../../engine-processes/command-pattern.ts";
@@ -171,10 +172,7 @@ function makePlace(turn: Turn, queue: KeyQueue): void {
   const own = candidates.filter(({ key }) => key.text === queue.key.text);
   const served = accepting(state).some(({ key }) => key.text === queue.key.text);
   const first = served ? state.queue.firstExclusive(queue) : state.queue.first(queue, false);
-  if (first === undefined) return;
-  const waitedUs = nowUs - (first.waiting?.sinceUs ?? nowUs);
-  // A wait that began in the future began before the clock was set back.
-  if (waitedUs >= 0 && waitedUs < WAITED_US) return;
+  if (first === undefined || !hasWaited(first, nowUs, WAITED_US)) return;
   const victim = served
     ? leastBusy(state, own)
     : (leastBusy(state, candidates.filter(hasSibling(candidates))) ?? oldest(candidates));

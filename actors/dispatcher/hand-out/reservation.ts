@@ -4,7 +4,7 @@
  * that needs more of a resource than there is in total reserves nothing.
  */
 import type { LiveState } from "../../core/state/live-state.ts";
-import { needsOf, priorityOf, type Run } from "../../core/state/run.ts";
+import { hasWaited, needsOf, priorityOf, type Run } from "../../core/state/run.ts";
 import { inOrder } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 
@@ -38,9 +38,7 @@ export function reserve(turn: Turn): void {
   const { state } = turn;
   for (const keyQueue of state.queue.keys()) {
     for (const first of state.queue.firstBlocked(keyQueue, (run) => mayReserve(state, run))) {
-      const waitedUs = turn.nowUs - (first.waiting?.sinceUs ?? turn.nowUs);
-      // A wait that began in the future began before the clock was set back.
-      if (waitedUs >= 0 && waitedUs < PASSED_OVER_MAX_US) continue;
+      if (!hasWaited(first, turn.nowUs, PASSED_OVER_MAX_US)) continue;
       for (const name of Object.keys(needsOf(first))) reserveFor(state, name, first);
     }
   }
