@@ -65,6 +65,7 @@ export class ExchangesChecker implements Checker {
 
   commit({ batch }: Commit, history: History): void {
     const given = new Set<number>();
+    const moved = this.#movedByPeople(batch.replies);
     for (const answered of exchangesOf(batch.replies, this.#requests)) {
       this.#inOrder(answered);
       this.#withinSlots(answered, given, history);
@@ -74,7 +75,8 @@ export class ExchangesChecker implements Checker {
       const isReported = ({ run_id, lease }: Held): boolean =>
         history.runs.get(run_id)?.assignment === lease && acceptedReports(answered).some((report) => report.run_id === run_id);
       for (const held of answered.request.held)
-        if (isToStop(held, history) && !isNamed(held)) this.#unstopped.push({ ...held, mayEnd: isReported(held) });
+        if (isToStop(held, history) && !isNamed(held) && !moved.has(held.run_id))
+          this.#unstopped.push({ ...held, mayEnd: isReported(held) });
     }
   }
 
@@ -113,6 +115,16 @@ export class ExchangesChecker implements Checker {
       "a refused report refuses no other",
       `exchange ${exchange} of ${engine_id} was refused: ${status} ${body}`,
     );
+  }
+
+  /** Runs whose state people have set in this commit: an exchange of it may have met another state than the last one. */
+  #movedByPeople(replies: Commit["batch"]["replies"]): Set<number> {
+    const moved = new Set<number>();
+    for (let at = 0; at < replies.length; at += 3) {
+      const request = this.#requests.get(Number(replies[at]));
+      if (request?.kind === "TransitionRun" && replies[at + 1] === 200) moved.add(request.target);
+    }
+    return moved;
   }
 
   /** Each answer is to a newer exchange than the one before, or to the same one sent again. */
