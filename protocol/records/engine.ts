@@ -224,6 +224,12 @@ export const ReportRequest = Type.Object(
 );
 export type ReportRequest = Static<typeof ReportRequest>;
 
+/** Of a durable run: in which order the steps of the report and the outcomes of waits were stored. */
+export const STORED_ORDER = {
+  applied_at: Type.Optional(about("When the steps of this report were stored; absent if some were stored before", Timestamp)),
+  settled_wait: Type.Optional(about("The wait of the run that was settled last, by then; 0: none; absent: not known", Int64)),
+};
+
 /** The outcome of a report; everything at or below `last_seq` is done. */
 export const ReportResponse = Type.Object(
   {
@@ -234,6 +240,7 @@ export const ReportResponse = Type.Object(
     fenced: Type.Optional(
       about("Set when the report came under a lease that is over: no move and no step of it was stored", Type.Boolean()),
     ),
+    ...STORED_ORDER,
     run_state: Type.Optional(
       Type.Object(
         { type: StateTypeSchema, name: Type.String(), timestamp: Timestamp },

@@ -14,7 +14,7 @@ import {
   WAIT_MS_MAX,
 } from "../limits.ts";
 import { about, Count, Int64, sent } from "../values/scalar.ts";
-import { EngineIdentity, type ReportEvent, WorkItem } from "./engine.ts";
+import { EngineIdentity, type ReportEvent, STORED_ORDER, WorkItem } from "./engine.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
 /** A run and the assignment under which the engine holds the run. */
@@ -98,6 +98,7 @@ export const ExchangeOutcome = Type.Object({
   fenced: Type.Optional(
     about("Set when the report came under a lease that is over: no move and no step of it was stored", Type.Boolean()),
   ),
+  ...STORED_ORDER,
   run_state: Type.Optional(
     Type.Object(
       { type: StateTypeSchema, name: Type.String(), timestamp: Int64 },

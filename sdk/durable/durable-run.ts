@@ -1,11 +1,12 @@
 /** The durable side of one attempt of a run: its stored steps, its waits, and when the run leaves its engine. */
 import type { NewWait, Wait, WaitOutcome } from "#protocol/records/durable";
+import { untilAborted } from "../execution/abortable.ts";
 import type { Clock } from "../execution/clock.ts";
 import type { ReportItem } from "../execution/report-item.ts";
-import type { DurableFacts, DurableServices } from "./durable-services.ts";
+import type { DurableFacts, DurableServices, StepsStored } from "./durable-services.ts";
 import { type Caller, rootCaller } from "./identity.ts";
 import { OpenWaits } from "./open-waits.ts";
-import { ReplayOrder } from "./replay-order.ts";
+import { OutcomeOrder } from "./outcome-order.ts";
 import { StoredSteps } from "./stored-steps.ts";
 import { isParked, never, Parked } from "./suspension.ts";
 
@@ -50,6 +51,12 @@ export class DurableRun {
   readonly steps: StoredSteps;
   readonly #waits: OpenWaits;
   readonly #port: DurableRunPort;
+  readonly #order = new OutcomeOrder();
+  /** News for which the waits are to be read. */
+  #news: Pick<StepsStored, "settledWait"> | null = null;
+  #isReading = false;
+  /** The wait that had been settled last when the waits were read. */
+  #readUntil: number | undefined = 0;
   /** Tasks, steps and requests under way. */
   #busy = 0;
   #quiet: AbortController | null = null;
@@ -62,11 +69,12 @@ export class DurableRun {
     this.#port = port;
     this.facts = facts;
     this.runId = port.runId;
-    const order = new ReplayOrder();
+    const order = this.#order;
     this.steps = new StoredSteps({ ...port, lineageId: facts.lineageId, order });
     const changed = () => this.#changed();
+    const stepsTold = () => this.steps.told();
     const over = ({ name, kind, created_at, settled_at }: Wait) => port.waited(name, kind, created_at, settled_at ?? created_at);
-    this.#waits = new OpenWaits({ services, clock, parkAfterSecs: facts.parkAfterSecs, order, changed, over });
+    this.#waits = new OpenWaits({ services, clock, parkAfterSecs: facts.parkAfterSecs, order, changed, over, stepsTold });
     const { signal } = port.controller;
     signal.addEventListener("abort", () => this.#stopped(signal.reason), { once: true });
   }
@@ -119,21 +127,57 @@ export class DurableRun {
     return await this.#whileHere(this.#waits.outcome(wait, hold));
   }
 
+  /**
+   * Steps are committed, or never will be. Outcomes of waits that the server stored before them arrive first, because a flow
+   * that begins again gets them in this order.
+   */
+  settled({ identities, error, appliedAt, settledWait }: StepsStored): void {
+    const [only] = identities;
+    if (error !== null) return this.steps.fail(identities, error);
+    const hasNews = this.#hasNews(settledWait);
+    if (!hasNews && this.#order.isIdle && only !== undefined && identities.length === 1) return this.steps.settle(only);
+    void this.steps.settleInOrder(identities, appliedAt);
+    if (!hasNews) return;
+    this.#news = { settledWait };
+    if (!this.#isReading) void this.#order.during(() => this.#readWaits());
+  }
+
+  async #readWaits(): Promise<void> {
+    this.#isReading = true;
+    for (let news = this.#news; news !== null; news = this.#news) {
+      this.#news = null;
+      this.#readUntil = news.settledWait;
+      try {
+        await this.#waits.catchUp();
+      } catch {
+        // The steps are stored, although the server cannot be asked.
+        this.#readUntil = undefined;
+      }
+    }
+    this.#isReading = false;
+  }
+
+  /** Whether waits may have settled that the engine has not read. */
+  #hasNews(settledWait: number | undefined): boolean {
+    return (settledWait === undefined || settledWait !== this.#readUntil) && this.#waits.mayHaveSettled;
+  }
+
   /** Waits within the engine, and stores the wait as a step, so that a flow that begins again does not repeat it. */
   async waitHere(seconds: number, call: { identity: string; place: string; name: string }): Promise<void> {
     const step = { ...call, onChange: "run" as const };
     if ((await this.steps.find(step)) !== null) return;
     // As a task would: a run that waits for less than the threshold does not leave its engine.
     const leave = this.enter();
+    const { signal } = this.#port.controller;
     const fromUs = this.#port.clock.nowUs();
     try {
-      await this.#whileHere(this.#port.clock.sleep(seconds * 1_000, this.#port.controller.signal));
+      await this.#whileHere(this.#port.clock.sleep(seconds * 1_000, signal));
+      this.#port.waited(call.name, "sleep", fromUs, this.#port.clock.nowUs());
+      const committed = this.steps.commit(step, null, await this.steps.prepare(undefined));
+      await this.#whileHere(untilAborted(signal, committed));
     } finally {
       leave();
     }
-    this.#port.waited(call.name, "sleep", fromUs, this.#port.clock.nowUs());
-    // The next step is committed after this one.
-    this.steps.commit(step, null, await this.steps.prepare(undefined)).catch(() => undefined);
   }
 
   /** The attempt is over. */

@@ -19,6 +19,17 @@ export interface DurableServices {
   given?(step: string): { value: unknown } | undefined;
 }
 
+/** What became of steps that were reported. */
+export interface StepsStored {
+  identities: string[];
+  /** Null: they are committed. Else they never will be. */
+  error: string | null;
+  /** When they were stored, in microseconds. Undefined: the server does not tell. */
+  appliedAt?: number | undefined;
+  /** The wait of the run that was settled last, by then; 0: none. Undefined: the server does not tell. */
+  settledWait?: number | undefined;
+}
+
 /** Executes children in the process of their caller: a script without a server. */
 export interface ChildrenHere {
   /** What the server of the home has to know of the flow of a child. */

@@ -3,7 +3,7 @@ import { WAITS_MAX } from "#protocol/limits";
 import type { NewWait, Wait, WaitOutcome } from "#protocol/records/durable";
 import type { Clock } from "../execution/clock.ts";
 import type { DurableServices } from "./durable-services.ts";
-import type { ReplayOrder } from "./replay-order.ts";
+import type { OutcomeOrder, StoredAt } from "./outcome-order.ts";
 
 /** Delays between two reads of the open waits while the run stays in its engine. */
 const LOOK_MS_FIRST = 250;
@@ -16,6 +16,8 @@ const DUE_MARGIN_MS = 30;
 interface OpenWait {
   wait: Wait;
   hold: boolean;
+  /** The outcome has been read. */
+  isArriving: boolean;
   settle(outcome: WaitOutcome): void;
   fail(error: unknown): void;
   result: Promise<WaitOutcome>;
@@ -34,11 +36,13 @@ export interface WaitsPort {
   services: DurableServices;
   clock: Clock;
   parkAfterSecs: number;
-  order: ReplayOrder;
+  order: OutcomeOrder;
   /** A wait was armed, opened or settled. */
   changed(): void;
   /** The flow has the outcome of a wait, also when the flow has begun again since. */
   over(wait: Wait): void;
+  /** Resolves when the engine knows what became of the steps that are reported now. */
+  stepsTold(): Promise<void>;
 }
 
 export class OpenWaits {
@@ -79,6 +83,14 @@ export class OpenWaits {
     return true;
   }
 
+  /** Whether the server may have an outcome that the engine has not read. */
+  get mayHaveSettled(): boolean {
+    if (this.#arming.size > 0) return true;
+    const nowUs = this.#port.clock.nowUs() + DUE_MARGIN_MS * 1_000;
+    for (const { wait } of this.#open.values()) if (wait.kind !== "sleep" || (wait.due ?? 0) <= nowUs) return true;
+    return false;
+  }
+
   /** The wait as the server has it; those of one turn are armed by one request. @throws MillraceError */
   arm(wait: NewWait, flow?: object): Promise<Wait> {
     const known = this.#known.get(wait.identity);
@@ -87,7 +99,7 @@ export class OpenWaits {
     const under = this.#arming.get(wait.identity);
     if (under !== undefined) return under;
     const armed = new Promise<Wait>((resolve, reject) => this.#queue.push({ wait, flow, resolve, reject }));
-    if (this.#queue.length === 1) setImmediate(() => void this.#armQueue());
+    if (this.#queue.length === 1) void this.#port.order.during(() => this.#armQueue());
     const done = () => {
       this.#arming.delete(wait.identity);
       this.#port.changed();
@@ -102,7 +114,7 @@ export class OpenWaits {
     const known = this.#known.get(wait.identity) ?? wait;
     if (known.outcome != null) {
       this.#port.over(known);
-      return await this.#port.order.turn(known.settled_at ?? 0, Promise.resolve(known.outcome));
+      return await this.#port.order.turn(storedAt(known), Promise.resolve(known.outcome));
     }
     const open = this.#open.get(wait.identity) ?? this.#opened(known, hold);
     open.hold ||= hold;
@@ -133,16 +145,30 @@ export class OpenWaits {
   #opened(wait: Wait, hold: boolean): OpenWait {
     const { promise: result, resolve, reject } = Promise.withResolvers<WaitOutcome>();
     result.catch(() => undefined);
-    const open: OpenWait = { wait, hold, result, settle: resolve, fail: reject };
+    const open: OpenWait = { wait, hold, isArriving: false, result, settle: resolve, fail: reject };
     this.#open.set(wait.identity, open);
     return open;
   }
 
+  /** Reads what the server has settled by now, also of the waits that are on their way. */
+  async catchUp(): Promise<void> {
+    await Promise.allSettled(this.#arming.values());
+    await this.#readSettled();
+  }
+
   async #armQueue(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, WAITS_MAX);
       if (!(await this.#armAll(batch))) for (const each of batch) await this.#armAll([each]);
+      if (batch.some(({ wait }) => this.#known.get(wait.identity)?.outcome != null)) await this.#bringEarlier();
     }
+  }
+
+  /** What was stored before a wait that was settled as soon as it was armed has to arrive before it. */
+  async #bringEarlier(): Promise<void> {
+    await this.#readSettled().catch(() => undefined);
+    await this.#port.stepsTold();
   }
 
   /** False if several were refused as a whole: one of them may be the cause. */
@@ -169,6 +195,17 @@ export class OpenWaits {
     }
   }
 
+  /** Reads the open waits; those that are settled arrive in their order. */
+  async #readSettled(): Promise<void> {
+    if (this.#open.size === 0) return;
+    const oldest = Math.min(...[...this.#open.values()].map(({ wait }) => wait.id));
+    await this.#port.order.during(async () => {
+      const settled = (await this.#port.services.waits(oldest - 1)).filter((wait) => this.#note(wait));
+      // Some of the steps may have been stored before these waits were settled.
+      if (settled.length > 0) await this.#port.stepsTold();
+    });
+  }
+
   /** Reads the open waits later, and at once when a wait is due. */
   #lookSoon(): void {
     if (this.#closed || this.#looking || this.#open.size === 0) return;
@@ -185,8 +222,7 @@ export class OpenWaits {
     this.#look = null;
     this.#looking = true;
     try {
-      const oldest = Math.min(...[...this.#open.values()].map(({ wait }) => wait.id));
-      for (const wait of await this.#port.services.waits(oldest - 1)) this.#note(wait);
+      await this.#readSettled();
     } catch (error) {
       // A run that is stopped or parked ends the request too; what its flow waits for has been settled.
       if (!this.#closed) this.#failOpen(error);
@@ -197,15 +233,25 @@ export class OpenWaits {
     }
   }
 
-  #note(wait: Wait): void {
-    if (wait.outcome == null) return;
+  /** Whether the flow waits for the outcome of this wait, which had none before. The outcome arrives in its order. */
+  #note(wait: Wait): boolean {
+    const { identity, outcome } = wait;
+    if (outcome == null) return false;
     this.#known.set(wait.identity, wait);
-    const open = this.#open.get(wait.identity);
-    if (open === undefined) return;
-    this.#open.delete(wait.identity);
+    const open = this.#open.get(identity);
+    if (open === undefined || open.isArriving) return false;
+    open.isArriving = true;
     this.#lookMs = LOOK_MS_FIRST / 2;
-    this.#port.over(wait);
-    open.settle(wait.outcome);
-    this.#port.changed();
+    void this.#port.order.turn(storedAt(wait), Promise.resolve()).then(() => {
+      if (!this.#open.delete(identity)) return;
+      this.#port.over(wait);
+      open.settle(outcome);
+      this.#port.changed();
+    });
+    return true;
   }
+}
+
+function storedAt({ id, settled_at }: Wait): StoredAt {
+  return { atUs: settled_at ?? 0, kind: "wait", id };
 }

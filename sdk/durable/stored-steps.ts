@@ -5,7 +5,7 @@ import { describeFailure } from "../execution/failure.ts";
 import type { ReportItem, StepReported } from "../execution/report-item.ts";
 import type { DurableServices } from "./durable-services.ts";
 import { belongingTo, type CallIdentity } from "./identity.ts";
-import type { ReplayOrder } from "./replay-order.ts";
+import type { OutcomeOrder, StoredAt } from "./outcome-order.ts";
 import { type ResultFile, readResultFile, writeResultFile } from "./result-files.ts";
 import { decodeValue, encodeValue, NotStorableError } from "./values.ts";
 
@@ -28,7 +28,7 @@ export interface StepsPort {
   runId: number;
   lineageId: number;
   attempt: number;
-  order: ReplayOrder;
+  order: OutcomeOrder;
   report(item: ReportItem): void;
   warn(text: string): void;
 }
@@ -58,6 +58,14 @@ export class StepChangedError extends Error {
   override readonly name = "StepChangedError";
 }
 
+/** A step on its way to the store. */
+interface Reported {
+  /** Resolves when the call ends. */
+  committed: PromiseWithResolvers<void>;
+  /** Resolves when the engine knows what became of the step. */
+  told: PromiseWithResolvers<void>;
+}
+
 /** What a stored failure begins with; values begin otherwise. */
 const FAILED = '{"$":"failed","v":';
 
@@ -70,7 +78,7 @@ export class StoredSteps {
   /** Steps from before the attempt that no call has asked for yet, by place. */
   readonly #unasked = new Map<string, Set<string>>();
   /** Steps that were reported and are not committed yet. */
-  readonly #reported = new Map<string, PromiseWithResolvers<void>>();
+  readonly #reported = new Map<string, Reported>();
   /** Calls that have not ended, because the same key may be asked for twice. */
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #warned = new Set<string>();
@@ -118,7 +126,8 @@ export class StoredSteps {
       return null;
     }
     this.#unasked.get(step.place)?.delete(step.identity);
-    const text = await this.#port.order.turn(step.created_at, this.#textOf(step));
+    const stored: StoredAt = { atUs: step.created_at, kind: "step", id: step.id };
+    const text = await this.#port.order.turn(stored, this.#textOf(step));
     const about = { taskRun: step.task_run_external_id ?? null, runId: step.run_id };
     return text.startsWith(FAILED)
       ? { ...about, thrown: decodeValue(text.slice(FAILED.length, -1)) }
@@ -156,19 +165,51 @@ export class StoredSteps {
     await this.#commit(this.#failureOf(call.identity), failed, taskRun, { value });
   }
 
-  /** These steps are committed, or will never be. */
-  settled(identities: readonly string[], error: string | null): void {
+  /** This step is committed: its call ends. */
+  settle(identity: string): void {
+    const reported = this.#reported.get(identity);
+    this.#reported.delete(identity);
+    reported?.committed.resolve();
+    reported?.told.resolve();
+  }
+
+  /** These steps will never be committed. */
+  fail(identities: readonly string[], error: string): void {
     for (const identity of identities) {
       const reported = this.#reported.get(identity);
       this.#reported.delete(identity);
-      if (error === null) reported?.resolve();
-      else reported?.reject(new Error(`the result of the step could not be stored: ${error}`));
+      reported?.committed.reject(new Error(`the result of the step could not be stored: ${error}`));
+      reported?.told.resolve();
     }
+  }
+
+  /** These steps are committed: their calls end in the order of all outcomes. `atUs` is when they were stored, if that is known. */
+  async settleInOrder(identities: readonly string[], atUs: number | undefined): Promise<void> {
+    for (const [index, identity] of identities.entries()) {
+      if (atUs !== undefined) this.#settleIn(identity, { atUs, kind: "step", id: index });
+      else await this.#port.order.during(async () => this.#settleIn(identity, await this.#storedAt(identity)));
+    }
+  }
+
+  #settleIn(identity: string, stored: StoredAt): void {
+    this.#reported.get(identity)?.told.resolve();
+    void this.#port.order.turn(stored, Promise.resolve()).then(() => this.settle(identity));
+  }
+
+  async #storedAt(identity: string): Promise<StoredAt> {
+    // The step is stored, although the server cannot be asked: it comes first.
+    const { id, created_at } = await this.#port.services.step(identity).catch(() => ({ id: 0, created_at: 0 }));
+    return { atUs: created_at, kind: "step", id };
+  }
+
+  /** Resolves when the engine knows what became of the steps that are reported now. */
+  async told(): Promise<void> {
+    await Promise.all([...this.#reported.values()].map(({ told }) => told.promise));
   }
 
   async #commit(identity: string, { place, name }: StepCall, taskRun: string | null, result: StorableResult): Promise<void> {
     const committed = Promise.withResolvers<void>();
-    this.#reported.set(identity, committed);
+    this.#reported.set(identity, { committed, told: Promise.withResolvers<void>() });
     this.#port.report({ kind: "step", identity, place, name, task_run_external_id: taskRun, ...result });
     await committed.promise;
     const about = { id: 0, run_id: this.#port.runId, task_run_external_id: taskRun, created_at: 0, bytes: 0 };

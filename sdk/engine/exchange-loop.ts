@@ -320,7 +320,15 @@ function bytesOf(events: readonly string[]): number {
 function answerOf(outcome: ExchangeOutcome | undefined): ReportAnswer {
   if (outcome === undefined) return { kind: "refused", error: "the server did not answer this report" };
   const { status, error = "", last_seq = 0, run_state, fenced = false } = outcome;
+  const stored = { appliedAt: outcome.applied_at, settledWait: outcome.settled_wait };
   if (status === undefined)
-    return { kind: "applied", lastSeq: last_seq, cancel: run_state?.type === "Cancelling", runState: run_state, fenced };
+    return {
+      kind: "applied",
+      lastSeq: last_seq,
+      ...stored,
+      cancel: run_state?.type === "Cancelling",
+      runState: run_state,
+      fenced,
+    };
   return status === 404 || status === 409 ? { kind: "gone", reason: `${status} ${error}`.trim() } : { kind: "refused", error };
 }

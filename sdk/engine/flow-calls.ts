@@ -64,7 +64,7 @@ export class FlowCalls {
       if (order.kind === "execute") void this.#execute(order.run, order.attempt);
       else if (order.kind === "hook") void this.#hook(order.run, order.state);
       else if (order.kind === "stop") this.#stop(order.run, order.seconds);
-      else if (order.kind === "stored") this.#calls.get(order.run)?.active.durable?.steps.settled(order.identities, order.error);
+      else if (order.kind === "stored") this.#calls.get(order.run)?.active.durable?.settled(order.steps);
       else if (order.kind === "turn") setImmediate(() => this.#options.turned?.());
       else this.#calls.get(order.run)?.abandon();
     }

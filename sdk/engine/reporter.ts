@@ -3,6 +3,7 @@
 import type { ParkReport } from "#protocol/records/durable";
 import type { ReportResponse, WorkItem } from "#protocol/records/engine";
 import { isTerminal, type State } from "#protocol/records/state";
+import type { StepsStored } from "../durable/durable-services.ts";
 import type { ReportItem } from "../execution/report-item.ts";
 import type { PartTrace } from "../tracing/run-trace.ts";
 import type { HeldRun, ReportAnswer } from "./run-channel.ts";
@@ -75,7 +76,7 @@ export interface ReportWatcher {
   gone(reason: string): void;
   complain(text: string): void;
   /** Steps of a durable run are committed, or, with an error, never will be. */
-  stored(identities: string[], error: string | null): void;
+  stored(steps: StepsStored): void;
   /** The number of waiting characters changed by this much. Returns that of all runs. */
   waiting(chars: number): number;
 }
@@ -212,7 +213,7 @@ export class Reporter {
           return;
         }
         this.#noteMove(sent, answer.runState);
-        this.#noteSteps(sent);
+        this.#noteSteps(sent, answer);
         this.#remove(sent);
         this.#noteDropped();
         if (answer.cancel) this.#watcher.cancelRequested();
@@ -270,7 +271,7 @@ export class Reporter {
     }
     if (entry === this.#move?.entry) this.#settleMove({ kind: "refused", current: "", error });
     this.#remove(1);
-    if (entry?.item.kind === "step") this.#watcher.stored([entry.item.identity], error);
+    if (entry?.item.kind === "step") this.#watcher.stored({ identities: [entry.item.identity], error });
     this.#watcher.complain(
       `run ${this.#item.run_id}: an item of its report was refused and is lost (${entry?.item.kind}): ${error}`,
     );
@@ -310,10 +311,10 @@ export class Reporter {
     return this.#queue.slice(0, sent).some(({ item }) => item.kind === "step" || item.kind === "park");
   }
 
-  #noteSteps(sent: number): void {
+  #noteSteps(sent: number, { appliedAt, settledWait }: Extract<ReportAnswer, { kind: "applied" }>): void {
     const identities: string[] = [];
     for (const { item } of this.#queue.slice(0, sent)) if (item.kind === "step") identities.push(item.identity);
-    if (identities.length > 0) this.#watcher.stored(identities, null);
+    if (identities.length > 0) this.#watcher.stored({ identities, error: null, appliedAt, settledWait });
   }
 
   #settleMove(answer: TransitionAnswer): void {

@@ -6,6 +6,9 @@ export type ReportAnswer =
   | {
       kind: "applied";
       lastSeq: number;
+      /** Microseconds, and a wait, as in STORED_ORDER. */
+      appliedAt?: number | undefined;
+      settledWait?: number | undefined;
       cancel: boolean;
       runState: ReportResponse["run_state"];
       /** The report came under a lease that is over: nothing of it that needs the lease was done. */

@@ -101,7 +101,7 @@ export class RunControl {
       cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
       gone: (reason) => this.#abandon(reason),
       complain: options.complain,
-      stored: (identities, error) => this.#place?.stored(item.run_id, identities, error),
+      stored: (steps) => this.#place?.stored(item.run_id, steps),
       waiting: (chars) => keeper.gauges.addWaiting(chars),
     });
   }

@@ -119,8 +119,9 @@ export class ServerApi {
     if (answer.status === 413) return { kind: "too-large" };
     if (answer.status === 400 || answer.status === 422) return { kind: "refused", error: errorOf(answer) };
     if (answer.status !== 200) throw new UnexpectedAnswer(answer);
-    const { last_seq, cancel, run_state, fenced = false } = answer.body as ReportResponse;
-    return { kind: "applied", lastSeq: last_seq, cancel, runState: run_state, fenced };
+    const { last_seq, applied_at, settled_wait, cancel, run_state, fenced = false } = answer.body as ReportResponse;
+    const stored = { appliedAt: applied_at, settledWait: settled_wait };
+    return { kind: "applied", lastSeq: last_seq, ...stored, cancel, runState: run_state, fenced };
   }
 
   /** POST /api/engine/heartbeat, once; null without an answer. */

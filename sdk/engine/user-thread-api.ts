@@ -1,7 +1,7 @@
 /** The messages between the control thread and the user thread. */
 import type { State } from "#protocol/records/state";
 import type { MillraceOptions } from "../client/index.ts";
-import type { DurableFacts } from "../durable/durable-services.ts";
+import type { DurableFacts, StepsStored } from "../durable/durable-services.ts";
 import type { AttemptOutcome } from "../execution/attempt.ts";
 import type { Gauges } from "../execution/gauges.ts";
 import type { ReportItem } from "../execution/report-item.ts";
@@ -72,7 +72,7 @@ export type RunOrder =
   /** Abort the signal of a run. `seconds` is the exceeded time limit, null for a cancel. */
   | { kind: "stop"; run: number; seconds: number | null }
   /** Steps of a durable run are committed, or, with an error, never will be. */
-  | { kind: "stored"; run: number; identities: string[]; error: string | null }
+  | { kind: "stored"; run: number; steps: StepsStored }
   /** The run is over although its code goes on: what that code does later is not recorded. */
   | { kind: "abandon"; run: number }
   /** Answer with TURNED as soon as the orders before have been carried out and the thread has returned to its event loop. */
@@ -116,7 +116,7 @@ export interface CodePlace {
   /** Aborts the signal of a run. `seconds` is the exceeded time limit, null for a cancel. */
   stop(run: number, seconds: number | null): void;
   /** Steps of a durable run are committed, or, with an error, never will be. */
-  stored(run: number, identities: string[], error: string | null): void;
+  stored(run: number, steps: StepsStored): void;
   /** Whether the place still takes orders: false while code holds its thread. */
   responds(): Promise<boolean>;
   /** Ends the attempt of a run whose code does not return; the code may go on, and nothing of it is recorded. */

@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { type Remote, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import type { State } from "#protocol/records/state";
+import type { StepsStored } from "../durable/durable-services.ts";
 import type { AttemptOutcome } from "../execution/attempt.ts";
 import { Gauges } from "../execution/gauges.ts";
 import type { ReportItem } from "../execution/report-item.ts";
@@ -110,8 +111,8 @@ export class UserThread implements CodePlace {
     this.#order({ kind: "stop", run, seconds });
   }
 
-  stored(run: number, identities: string[], error: string | null): void {
-    this.#order({ kind: "stored", run, identities, error });
+  stored(run: number, steps: StepsStored): void {
+    this.#order({ kind: "stored", run, steps });
   }
 
   abandon(run: number): void {

@@ -1,6 +1,6 @@
 import type { State } from "#protocol/records/state";
 import type { Millrace } from "../client/index.ts";
-import type { ChildrenHere } from "../durable/durable-services.ts";
+import type { ChildrenHere, StepsStored } from "../durable/durable-services.ts";
 import { FlowCalls } from "../engine/flow-calls.ts";
 import type { CodeKeeper, CodePlace, Ended, FlowFacts, RunFacts, RunNews } from "../engine/user-thread-api.ts";
 import type { AttemptOutcome } from "../execution/attempt.ts";
@@ -56,8 +56,8 @@ export class ScriptCode implements CodeKeeper, CodePlace {
     this.#calls.take([{ kind: "stop", run, seconds }]);
   }
 
-  stored(run: number, identities: string[], error: string | null): void {
-    this.#calls.take([{ kind: "stored", run, identities, error }]);
+  stored(run: number, steps: StepsStored): void {
+    this.#calls.take([{ kind: "stored", run, steps }]);
   }
 
   abandon(run: number): void {

@@ -182,7 +182,7 @@ class TestRun<Result> {
     if (item.kind !== "step") return;
     this.#durable.keep(item);
     // The report is made before its caller waits for the commit.
-    queueMicrotask(() => this.#active?.durable?.steps.settled([item.identity], null));
+    queueMicrotask(() => this.#active?.durable?.settled({ identities: [item.identity], error: null }));
   }
 
   /** A run of its own begins when its result is awaited: it has the given result, or is run like the flow itself. */

@@ -92,6 +92,21 @@ export class ServedFolder {
     await exited;
   }
 
+  /** Ends an engine that executes runs, like a crash; false if there is none. `random` is in [0, 1). */
+  async killEngine(random = Math.random()): Promise<boolean> {
+    const running = await this.client.runs.list({ state_type: "Running" }, { pageSize: 100 }).first(100);
+    const pids = [...new Set(running.map(({ engine_pid }) => engine_pid))].filter((pid) => pid !== null);
+    const pid = pids[Math.floor(random * pids.length)];
+    if (pid === undefined) return false;
+    try {
+      process.kill(pid, "SIGKILL");
+      return true;
+    } catch {
+      // It has ended since.
+      return false;
+    }
+  }
+
   /** The run, once it has ended. */
   async ended(id: number): Promise<Run> {
     for (;;) {

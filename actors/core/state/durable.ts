@@ -40,6 +40,8 @@ export interface Lineage {
   /** Whether the run has steps, or waits, to read: of its own or of its origin. Null: the store has to be asked. */
   hasSteps: boolean | null;
   hasWaits: boolean | null;
+  /** Its wait that was settled last; 0: none. Null: only the store knows. */
+  settledWait: number | null;
 }
 
 /** What a lineage was forked from. */
@@ -152,9 +154,9 @@ export class DurableBook {
   }
 
   /** A lineage that is new in this step. */
-  begin(id: number, made: Partial<Pick<Lineage, "depth" | "callerWait" | "origin" | "hasSteps" | "hasWaits">> = {}): Lineage {
-    const { depth = 0, callerWait = null, origin = null, hasSteps = false, hasWaits = false } = made;
-    const lineage: Lineage = { id, depth, callerWait, origin, run: null, waits: NO_WAITS, hasSteps, hasWaits };
+  begin(id: number, made: Partial<Omit<Lineage, "id" | "run" | "waits">> = {}): Lineage {
+    const { depth = 0, callerWait = null, origin = null, hasSteps = false, hasWaits = false, settledWait = 0 } = made;
+    const lineage: Lineage = { id, depth, callerWait, origin, run: null, waits: NO_WAITS, hasSteps, hasWaits, settledWait };
     this.#lineages.set(id, lineage);
     return lineage;
   }
@@ -190,6 +192,7 @@ export class DurableBook {
       origin,
       hasSteps: has,
       hasWaits: has,
+      settledWait: null,
     });
   }
 
@@ -252,6 +255,7 @@ export class DurableBook {
     const lineage = this.get(wait.lineage_id);
     this.#drop(wait);
     this.#closeEvent(wait);
+    lineage.settledWait = wait.id;
     if (settled.event_id !== null) this.#used.put(`${lineage.id} ${settled.event_id}`, true, turn);
     if (lineage.waits.size === 1) lineage.waits = NO_WAITS;
     else (lineage.waits as Map<string, StoredWait>).delete(wait.identity);

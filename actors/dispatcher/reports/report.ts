@@ -20,6 +20,7 @@ import { newReport, type OpenReport, type ReportHead } from "../../core/state/op
 import { type Run, withEntry, withSequence } from "../../core/state/run.ts";
 import type { TaskRun } from "../../core/state/task-run.ts";
 import type { Turn } from "../../core/turn.ts";
+import { lineageOf } from "../durable/lineages.ts";
 import { parkByReport } from "../durable/park.ts";
 import { refuseEvent, refuseEvents } from "../durable/refuse-events.ts";
 import { storeStep } from "../durable/steps.ts";
@@ -83,14 +84,15 @@ export function applyNextSlice(turn: Turn, open: OpenReport): void {
   const last = applySlice(turn, run, open, open.slices[open.next]?.() ?? []);
   open.next += 1;
   if (open.next < open.slices.length) return;
-  turn.answers.json(command, 200, responseOf(run, open, open.count, last));
+  const response = responseOf(run, open, open.count, last);
+  turn.answers.json(command, 200, open.slices.length === 1 ? withStoredOrder(turn, run, response) : response);
 }
 
 /** Applies a small report as a whole, and returns its answer. */
 export function applyReport(turn: Turn, run: Run, head: ReportHead, events: readonly ReportEvent[]): ReportResponse {
   const progress: SliceProgress = { head, applied: 0, movesRun: false, fenced: false, wroteTurn: 0 };
   const last = applySlice(turn, run, progress, events);
-  return responseOf(run, progress, events.length, last);
+  return withStoredOrder(turn, run, responseOf(run, progress, events.length, last));
 }
 
 function responseOf(run: Run, { applied, movesRun, fenced }: SliceProgress, count: number, last: number): ReportResponse {
@@ -98,6 +100,18 @@ function responseOf(run: Run, { applied, movesRun, fenced }: SliceProgress, coun
   const moved = movesRun ? { run_state: { type, name, timestamp } } : {};
   const over = fenced ? { fenced: true } : {};
   return { applied, skipped: count - applied, last_seq: last, cancel: type === "Cancelling", ...over, ...moved };
+}
+
+/** Adds the fields of STORED_ORDER to the answer to a durable run's report that was applied at once. */
+function withStoredOrder(turn: Turn, run: Run, response: ReportResponse): ReportResponse {
+  const lineage = run.assigned && run.flow.options.durable ? lineageOf(turn.state, run) : null;
+  if (lineage === null) return response;
+  const { settledWait } = lineage;
+  return {
+    ...response,
+    ...(response.skipped === 0 ? { applied_at: turn.nowUs } : {}),
+    ...(settledWait === null ? {} : { settled_wait: settledWait }),
+  };
 }
 
 /** What the slices of a report have done so far. */

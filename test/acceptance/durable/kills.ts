@@ -6,9 +6,9 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Run } from "#sdk/client/index";
-import { examine } from "#server/operations/doctor";
 import type { Check } from "../check.ts";
 import { ServedFolder } from "../served-folder.ts";
+import { acceptHome } from "./sound-home.ts";
 
 const RUNS_AT_ONCE = 40;
 const BRANCHES = 2;
@@ -47,7 +47,7 @@ export async function acceptKills(folder: string, kills: number, check: Check): 
       await served.kill();
       served = await ServedFolder.start(folder, { settings: SETTINGS, home });
       killed.server += 1;
-    } else if (await killEngine(served)) killed.engine += 1;
+    } else if (await served.killEngine()) killed.engine += 1;
     const live = (await served.client.runs.list({ states: ["Scheduled", "Pending", "Running"] }, { pageSize: 100 }).first(100))
       .length;
     if (live < RUNS_AT_ONCE) await begin(RUNS_AT_ONCE - live);
@@ -55,25 +55,7 @@ export async function acceptKills(folder: string, kills: number, check: Check): 
   for (const { id } of runs) ended.set(id, await served.line(id));
   await served.stop();
   report(runs, ended, killed, check);
-  const { checks } = examine({ home, version: "test", totals: null, clock: null });
-  const broken = checks.flatMap(({ id, findings }) =>
-    findings.filter(({ level }) => level === "broken").map(({ text }) => `${id}: ${text}`),
-  );
-  check.same(broken, [], "what doctor finds");
-}
-
-async function killEngine({ client }: ServedFolder): Promise<boolean> {
-  const running = await client.runs.list({ state_type: "Running" }, { pageSize: 100 }).first(100);
-  const pids = [...new Set(running.map(({ engine_pid }) => engine_pid))].filter((pid) => pid !== null);
-  const pid = pids[Math.floor(Math.random() * pids.length)];
-  if (pid === undefined) return false;
-  try {
-    process.kill(pid, "SIGKILL");
-    return true;
-  } catch {
-    // It has ended since.
-    return false;
-  }
+  acceptHome(home, check);
 }
 
 function report(

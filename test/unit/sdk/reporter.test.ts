@@ -32,7 +32,7 @@ function setUp(answer: (events: Sent[]) => ReportAnswer | undefined = () => unde
     cancelRequested: () => told.push("cancel"),
     gone: (reason) => told.push(`gone: ${reason}`),
     complain: (text) => told.push(text),
-    stored: (identities, error) => told.push(`stored ${identities.join()}${error === null ? "" : `: ${error}`}`),
+    stored: ({ identities, error }) => told.push(`stored ${identities.join()}${error === null ? "" : `: ${error}`}`),
     waiting: (chars) => {
       weight.chars += chars;
       return weight.chars;

@@ -6,6 +6,8 @@ import { arm, identityOf, moveOf, parkOf, send, startDurable, stepOf, takeRun } 
 import { answerOf, begin, exchange, heldOf, moved } from "../../../support/exchange-steps.ts";
 import { storedKit } from "../../../support/stored-kit.ts";
 
+const SECOND_US = 1_000_000;
+
 t.test("the result of a step is stored with the report, under the lineage of its run", async (t) => {
   const { kit } = storedKit();
   const held = startDurable(kit);
@@ -18,6 +20,24 @@ t.test("the result of a step is stored with the report, under the lineage of its
     { lineage_id: held.id, identity: identityOf(7), name: "step-7", run_id: held.id, value: '{"n":1}', bytes: 7 },
   ]);
   t.equal(kit.send("CancelRun", { target: held.id }).reply?.body["lineage_id"], held.id);
+});
+
+t.test("the answer tells when the steps were stored, and which wait was settled last", async (t) => {
+  const { kit } = storedKit();
+  const held = startDurable(kit);
+  const told = (events: unknown[]) => {
+    const { applied_at, settled_wait } = send(kit, held, events).reply?.body ?? {};
+    return [applied_at, settled_wait];
+  };
+  t.same(told([stepOf(3, 7)]), [kit.nowUs, 0]);
+  const sleeps = [20, 10].map((delay, index) => ({ wait: index + 1, kind: "sleep", delay }));
+  const armed = arm(kit, held, sleeps).reply?.body["waits"] as { id: number }[];
+  const [longer, shorter] = armed.map(({ id }) => id);
+  kit.pass(11 * SECOND_US);
+  t.same(told([stepOf(4, 8)]), [kit.nowUs, shorter]);
+  kit.pass(11 * SECOND_US);
+  t.same(told([stepOf(5, 9)]), [kit.nowUs, longer]);
+  t.same(told([stepOf(5, 9), stepOf(6, 10)]), [undefined, longer], "one was stored before");
 });
 
 t.test("a step under a lease that is over is not stored, and the answer says so", async (t) => {

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { NewWait, Wait, WaitOutcome } from "#protocol/records/durable";
 import { OpenWaits } from "#sdk/durable/open-waits";
-import { ReplayOrder } from "#sdk/durable/replay-order";
+import { OutcomeOrder } from "#sdk/durable/outcome-order";
 import { FakeClock } from "#sdk/testing/index";
 
 /** Waits at a server that refuses `refused` and settles by `settled`. */
@@ -36,7 +36,15 @@ function setUp({ refused = "", parkAfterSecs = 5, unread = null as Promise<never
   let changes = 0;
   const ended: string[] = [];
   const over = ({ identity }: Wait) => ended.push(identity);
-  const waits = new OpenWaits({ services, clock, parkAfterSecs, order: new ReplayOrder(), changed: () => (changes += 1), over });
+  const waits = new OpenWaits({
+    services,
+    clock,
+    parkAfterSecs,
+    order: new OutcomeOrder(),
+    changed: () => (changes += 1),
+    over,
+    stepsTold: async () => undefined,
+  });
   const settle = (identity: string, outcome: WaitOutcome) =>
     Object.assign(server.get(identity) ?? {}, { outcome, settled_at: 2 });
   return { waits, clock, requests, settle, changes: () => changes, ended };
@@ -127,13 +135,4 @@ t.test("a read that ends with the attempt fails nothing", async (t) => {
   reject(new Error("the run waits outside its engine"));
   await new Promise((resolve) => setImmediate(resolve));
   t.notOk(isOver, "code must not notice that its run leaves");
-});
-
-t.test("stored outcomes arrive by their time, among those asked for together and what they lead to", async (t) => {
-  const order = new ReplayOrder();
-  const seen: string[] = [];
-  const ask = async (name: string, atUs: number, ready = Promise.resolve(name)) => seen.push(await order.turn(atUs, ready));
-  const slow = new Promise<string>((resolve) => setTimeout(() => resolve("slow"), 20));
-  await Promise.all([ask("d", 4), ask("slow", 1, slow), ask("b", 2).then(() => ask("c", 3)), ask("b2", 2)]);
-  t.same(seen, ["slow", "b", "b2", "c", "d"]);
 });
