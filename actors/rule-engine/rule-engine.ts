@@ -8,7 +8,8 @@
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import { eventsAfter, eventsBefore, type SeenEvent } from "#storage/load/load-events";
+import { eventsBefore } from "#storage/load/lineage-events";
+import { eventsAfter, type SeenEvent } from "#storage/load/load-events";
 import type { Statements } from "#storage/sqlite/statements";
 import { type AwaitedEvent, awaitedEvent, isAwaited } from "../core/state/awaited-event.ts";
 import type { StoredWait } from "../core/state/durable.ts";

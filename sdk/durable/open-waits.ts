@@ -195,15 +195,23 @@ export class OpenWaits {
     }
   }
 
-  /** Reads the open waits; those that are settled arrive in their order. */
+  /** Reads the waits that had no outcome; outcomes for which the flow waits arrive in their order. */
   async #readSettled(): Promise<void> {
-    if (this.#open.size === 0) return;
-    const oldest = Math.min(...[...this.#open.values()].map(({ wait }) => wait.id));
+    const oldest = this.#oldest();
+    if (oldest === null) return;
     await this.#port.order.during(async () => {
       const settled = (await this.#port.services.waits(oldest - 1)).filter((wait) => this.#note(wait));
       // Some of the steps may have been stored before these waits were settled.
       if (settled.length > 0) await this.#port.stepsTold();
     });
+  }
+
+  /** Id of the oldest wait without an outcome, also if the flow has not asked for the outcome yet. */
+  #oldest(): number | null {
+    const open = [...this.#open.values()].map(({ wait }) => wait.id);
+    const armed = [...this.#known.values()].filter(({ outcome }) => outcome == null).map(({ id }) => id);
+    const ids = [...open, ...armed];
+    return ids.length === 0 ? null : ids.reduce((oldest, id) => Math.min(oldest, id));
   }
 
   /** Reads the open waits later, and at once when a wait is due. */

@@ -7,7 +7,7 @@
  */
 import type { Statements } from "../sqlite/statements.ts";
 import type { StoredRow } from "../write/ops.ts";
-import { isEventOf } from "./load-events.ts";
+import { isEventOf } from "./lineage-events.ts";
 import { type LoadedRun, loadRuns } from "./load-runs.ts";
 import { records } from "./records.ts";
 

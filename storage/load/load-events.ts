@@ -5,12 +5,12 @@
  */
 
 import { type EventRow, eventContext, eventParts, renderEvent, SELECT_EVENT } from "../queries/event-record.ts";
-import { STRETCH_IDS, STRETCH_KIND, stateType } from "../schema/codes.ts";
+import { STRETCH_IDS, stateType } from "../schema/codes.ts";
 import { NAMES_KEPT_MAX } from "../schema/names.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { readRunState } from "../write/ops.ts";
 
-type SeenRow = [
+export type SeenRow = [
   ...EventRow,
   run_tags: string | null,
   created_by: string | null,
@@ -27,7 +27,7 @@ const EVENT_COLUMNS = 22;
 const EXTRA = `, o.tags, o.created_by, o.state_type, o.state_name, g.project, g.name, g.id, max(coalesce(c.depth, 0), coalesce(ec.depth, 0)) FROM events e`;
 const JOINS = ` LEFT JOIN runs o ON o.id = e.run_id LEFT JOIN flows g ON g.id = coalesce(o.flow_id, e.flow_id)
   LEFT JOIN chains c ON c.run_id = e.run_id LEFT JOIN event_chains ec ON ec.event_id = e.id`;
-const SELECT_SEEN = `${SELECT_EVENT.replace(" FROM events e", EXTRA)}${JOINS}`;
+export const SELECT_SEEN = `${SELECT_EVENT.replace(" FROM events e", EXTRA)}${JOINS}`;
 
 /** An event in the terms of a rule's match. */
 export interface SeenEvent {
@@ -129,75 +129,8 @@ export function* eventsBetween(statements: Statements, name: string, fromUs: num
   }
 }
 
-/**
- * Events of a name after one id and up to another that are later than the first start of a lineage and settled none of its
- * waits, the oldest first.
- */
-export function* eventsBefore(
-  statements: Statements,
-  { name, lineage, after, to }: { name: string; lineage: number; after: number; to: number },
-): Generator<SeenEvent> {
-  const codeOf = (text: string): number | null =>
-    statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(text)?.[0] ?? null;
-  const code = codeOf(name);
-  const first = firstStart(statements, lineage, { running: codeOf("run.running"), scheduled: codeOf("run.scheduled") });
-  if (code === null || first === null) return;
-  const found = "SELECT stretch FROM stretches WHERE kind = ? AND value = ? AND stretch BETWEEN ? AND ? ORDER BY stretch";
-  const start = Math.max(first, after) + 1;
-  const range = [Math.floor(start / STRETCH_IDS), Math.floor(to / STRETCH_IDS)] as const;
-  const stretches = statements.raw<[number]>(found).all(STRETCH_KIND.event_name, code, ...range);
-  const sql = `${SELECT_SEEN} WHERE e.id BETWEEN ? AND ? AND e.name = ?
-    AND NOT EXISTS (SELECT 1 FROM waits w WHERE w.lineage_id = ? AND w.event_id = e.id) ORDER BY e.id`;
-  for (const [stretch] of stretches) {
-    const from = Math.max(start, stretch * STRETCH_IDS);
-    const end = Math.min(to, stretch * STRETCH_IDS + STRETCH_IDS - 1);
-    for (const row of statements.raw<SeenRow>(sql).iterate(from, end, code, lineage)) yield seen(statements, row);
-  }
-}
-
-/** Whether `eventsBefore` has this event. */
-export function isEventOf(statements: Statements, lineage: number, { id, name }: { id: number; name: string }): boolean {
-  for (const event of eventsBefore(statements, { name, lineage, after: id - 1, to: id })) return event.id === id;
-  return false;
-}
-
-/** Codes of the names of events. */
-interface StartEvents {
-  running: number | null;
-  scheduled: number | null;
-}
-
-/**
- * Id of the event of the first start of a lineage, which has the id of its first run; null for a lineage that has not started.
- * A run that crashed before its start may have been run again.
- */
-function firstStart(statements: Statements, lineage: number, names: StartEvents): number | null {
-  const first = startOf(statements, lineage, names);
-  if (first !== null) return first;
-  const sql = "SELECT min(id) FROM runs WHERE lineage_id = ? AND start_time IS NOT NULL";
-  const run = statements.raw<[number | null]>(sql).get(lineage)?.[0] ?? null;
-  return run === null ? null : startOf(statements, run, names);
-}
-
-/**
- * Id of the event of the first start of a run; null for a run that has not started. 0 if retention has deleted that event: all
- * events that are left came later.
- */
-function startOf(statements: Statements, run: number, { running, scheduled }: StartEvents): number | null {
-  const kept = statements
-    .raw<[id: number, occurred: number]>("SELECT id, occurred FROM events WHERE run_id = ? AND name = ? ORDER BY id LIMIT 1")
-    .get(run, running);
-  const [started] = statements.raw<[number | null]>("SELECT start_time FROM runs WHERE id = ?").get(run) ?? [];
-  if (started === null) return null;
-  if (started === undefined && kept === undefined) {
-    // A deleted run. If its first event is left, retention has deleted none of them, and the run never started.
-    const [first] = statements.raw<[number]>("SELECT name FROM events WHERE run_id = ? ORDER BY id LIMIT 1").get(run) ?? [];
-    return first === scheduled ? null : 0;
-  }
-  return kept === undefined || (started !== undefined && kept[1] !== started) ? 0 : kept[0];
-}
-
-function seen(statements: Statements, row: SeenRow): SeenEvent {
+/** An event from a row of SELECT_SEEN. */
+export function seen(statements: Statements, row: SeenRow): SeenEvent {
   const own = row.slice(0, EVENT_COLUMNS) as EventRow;
   const [id, name, occurred, run_id, flow_id, , type, stateName] = own;
   const [tags, created_by, runState, runStateName, project, flow, seenFlowId, depth] = row.slice(EVENT_COLUMNS) as unknown as [

@@ -7,6 +7,7 @@ import t, { type Test } from "tap";
 import { RUN_SORTS } from "#protocol/records/run";
 import { SUB_STATES } from "#protocol/records/state";
 import { STREAM_KINDS } from "#protocol/wire/feed";
+import { eventsBefore } from "#storage/load/lineage-events";
 import {
   endedRunsOf,
   hasOldHistory,
@@ -17,7 +18,7 @@ import {
   runsOfFiresAfter,
 } from "#storage/load/load";
 import { durableReads } from "#storage/load/load-durable";
-import { eventsAfter, eventsBefore, eventsBetween, latestEvents, type SeenEvent } from "#storage/load/load-events";
+import { eventsAfter, eventsBetween, latestEvents, type SeenEvent } from "#storage/load/load-events";
 import { chainOf, hasFired, loadRules } from "#storage/load/load-rules";
 import { loadRun, loadRuns, readTexts, unfinishedRuns } from "#storage/load/load-runs";
 import { Connection } from "#storage/postgres/connection";

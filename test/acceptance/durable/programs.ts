@@ -1,6 +1,7 @@
 /**
  * Durable flows of random shape run to their ends while server and engines are killed. Per program: the result is that of an
- * undisturbed run, no step is done again after its promise had resolved, a race has one winner, and no child is left.
+ * undisturbed run, no step is done again after its promise had resolved, a race has one winner, and no child is left. Half of
+ * the programs fail until a person retries them.
  */
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import { Random } from "../../sim/random.ts";
 import type { Check } from "../check.ts";
 import type { Part } from "../durable-flows/program.ts";
 import { ServedFolder } from "../served-folder.ts";
-import { fits, RandomProgram, resultOf } from "./random-program.ts";
+import { CHILDLESS, fits, RandomProgram, resultOf } from "./random-program.ts";
 import { Senders } from "./senders.ts";
 import { acceptHome } from "./sound-home.ts";
 
@@ -35,17 +36,18 @@ export async function acceptPrograms(folder: string, seed: number, check: Check)
   const home = mkdtempSync(join(folder, "programs-home-"));
   const notes = mkdtempSync(join(folder, "programs-notes-"));
   let served = await ServedFolder.start(folder, { settings: SETTINGS, home });
-  const programs = Array.from({ length: PROGRAMS }, (_, n) => ({
-    file: join(notes, `${n}.txt`),
-    parts: new RandomProgram(random).parts(),
-  }));
-  for (const { file } of programs) writeFileSync(file, "");
-  const created = await served.create(
-    "program",
-    programs.map((each) => ({ ...each, path: "" })),
-  );
-  const planned = created.map(({ id }, n) => ({ id, ...(programs[n] as (typeof programs)[number]) }));
-  const senders = new Senders(() => served.client, programs, random);
+  const planned: Planned[] = [];
+  for (const flow of ["program", "mended"]) {
+    const programs = Array.from({ length: PROGRAMS / 2 }, (_, n) => ({
+      file: join(notes, `${flow}-${n}.txt`),
+      parts: new RandomProgram(random).parts(flow === "mended" ? CHILDLESS : {}),
+      path: "",
+    }));
+    for (const { file } of programs) writeFileSync(file, "");
+    const created = await served.create(flow, programs);
+    planned.push(...programs.map((program, n) => ({ ...program, id: created[n]?.id ?? 0 })));
+  }
+  const senders = new Senders(() => served.client, planned, random);
   const sending = senders.run();
   let kills = 0;
   try {
@@ -81,23 +83,24 @@ export async function acceptPrograms(folder: string, seed: number, check: Check)
 
 const ENDED = new Set(["Completed", "Failed", "Cancelled", "Crashed", "TimedOut", "Skipped", "Cached"]);
 
-/** The run and the reruns after its crashes, by the run. */
+/** The run, its crash reruns and its retries by a person, by the run. */
 async function lineages(client: Millrace): Promise<(id: number) => Run[]> {
   const runs = new Map<number, Run>();
-  const reruns = new Map<string, Run>();
+  const reruns = new Map<number, Run>();
   for await (const run of client.runs.list({}, { pageSize: 200 })) {
     runs.set(run.id, run);
-    if (run.created_by?.startsWith("crash:")) reruns.set(run.created_by, run);
+    const earlier = /^(?:crash|retry):(\d+)$/.exec(run.created_by ?? "")?.[1];
+    if (earlier !== undefined) reruns.set(Number(earlier), run);
   }
   return (id) => {
     const line: Run[] = [];
-    for (let run = runs.get(id); run !== undefined; run = reruns.get(`crash:${run.id}`)) line.push(run);
+    for (let run = runs.get(id); run !== undefined; run = reruns.get(run.id)) line.push(run);
     return line;
   };
 }
 
 function isOpen(run: Run, at: number, line: readonly Run[]): boolean {
-  return at === line.length - 1 && (run.state.type === "Crashed" || !ENDED.has(run.state.name));
+  return at === line.length - 1 && run.state.name !== "Completed";
 }
 
 function verify({ id, file, parts }: Planned, line: readonly Run[], check: Check): void {

@@ -31,6 +31,18 @@ const BRANCHES: Readonly<Partial<Record<Kind, number>>> = {
   children: 2,
 };
 
+/** Kinds of parts that a program does not have. */
+type Without = Readonly<Partial<Record<Kind, 0>>>;
+
+/**
+ * Without steps that fail for good: another attempt calls these again, so they end later than the outcomes that were stored after
+ * them.
+ */
+const STEADY: Without = { caught: 0, breaks: 0 };
+
+/** A retry by a person cancels the children that are under way, and has others in their place. */
+export const CHILDLESS: Without = { child: 0, failing: 0, children: 0 };
+
 export class RandomProgram {
   readonly #random: Random;
   #count = 0;
@@ -39,16 +51,12 @@ export class RandomProgram {
     this.#random = random;
   }
 
-  /**
-   * @param steady without steps that fail for good: another attempt calls these again, so they end later than the outcomes that
-   * were stored after them
-   */
-  parts(depth = 0, steady = false): Part[] {
-    return Array.from({ length: this.#random.between(1, PARTS_MAX) }, () => this.#part(depth, steady));
+  parts(without: Without = {}, depth = 0): Part[] {
+    return Array.from({ length: this.#random.between(1, PARTS_MAX) }, () => this.#part(without, depth));
   }
 
-  #part(depth: number, steady: boolean): Part {
-    const kinds = { ...LEAVES, ...(steady ? { caught: 0, breaks: 0 } : {}), ...(depth < DEPTH_MAX ? BRANCHES : {}) };
+  #part(without: Without, depth: number): Part {
+    const kinds = { ...LEAVES, ...(depth < DEPTH_MAX ? BRANCHES : {}), ...without };
     const kind = this.#random.weighted(kinds as Record<Kind, number>);
     this.#count += 1;
     const key = `${kind}${this.#count}`;
@@ -67,16 +75,16 @@ export class RandomProgram {
       case "nested":
         return { kind, key, times: this.#random.between(1, 3) };
       case "first":
-        return { kind, key, parts: [this.#part(DEPTH_MAX, true), this.#part(DEPTH_MAX, true)] };
+        return { kind, key, parts: [0, 1].map(() => this.#part({ ...without, ...STEADY }, DEPTH_MAX)) };
       case "alike":
-        return { kind, key, parts: this.parts(depth + 1, true) };
+        return { kind, key, parts: this.parts({ ...without, ...STEADY }, depth + 1) };
       case "all":
       case "each":
-        return { kind, key, parts: this.parts(depth + 1, steady) };
+        return { kind, key, parts: this.parts(without, depth + 1) };
       case "child":
       case "failing":
       case "children":
-        return { kind, key, parts: this.parts(depth + 1) };
+        return { kind, key, parts: this.parts({}, depth + 1) };
       default:
         return { kind, key };
     }

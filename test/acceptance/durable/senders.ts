@@ -1,5 +1,5 @@
 /** People and other services for random programs: they send the events, answers and requests that the programs wait for. */
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Millrace, MillraceError } from "#sdk/client/index";
 import type { Random } from "../../sim/random.ts";
@@ -15,6 +15,7 @@ export class Senders {
   readonly #random: Random;
   readonly #files: { path: string; runs: ReadonlyMap<string, readonly Part[]>; read: number }[];
   readonly #seen = new Set<string>();
+  readonly #retried = new Set<number>();
   readonly #sending = new Set<Promise<void>>();
   #stopped = false;
 
@@ -29,6 +30,7 @@ export class Senders {
     while (!this.#stopped) {
       for (const file of this.#files) this.#readNotes(file);
       await this.#answerQuestions();
+      await this.#retryFailed();
       await pause(LOOK_MS);
     }
     await Promise.all(this.#sending);
@@ -75,6 +77,20 @@ export class Senders {
     })();
     this.#sending.add(sent);
     void sent.then(() => this.#sending.delete(sent));
+  }
+
+  async #retryFailed(): Promise<void> {
+    try {
+      const client = this.#client();
+      for await (const { id, flow_name, parameters } of client.runs.list({ states: ["Failed"] }, { pageSize: 200 })) {
+        if (flow_name !== "mended" || this.#retried.has(id)) continue;
+        appendFileSync(String(parameters["file"]), "mended\n");
+        await client.runs.retry(id, { idempotencyKey: `retry ${id}` });
+        this.#retried.add(id);
+      }
+    } catch {
+      // The server has been killed.
+    }
   }
 
   async #answerQuestions(): Promise<void> {

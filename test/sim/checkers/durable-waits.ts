@@ -111,16 +111,19 @@ export class DurableWaitsChecker implements Checker {
     this.#met.delete(wait.id);
     const outcome = operation.get("outcome");
     const kind = outcome === null ? null : (JSON.parse(String(outcome)) as { kind: string }).kind;
-    if (kind === "event") this.#byEvent(wait, operation.number("event_id"), durable.waits.values());
+    if (kind === "event") this.#byEvent(wait, operation.number("event_id"), durable);
     if (kind === "timed_out") this.#coverage.durableRun("a wait times out");
   }
 
-  #byEvent(wait: CommittedWait, event: number, waits: Iterable<CommittedWait>): void {
+  #byEvent(wait: CommittedWait, event: number, { waits, lineages }: History["durable"]): void {
     this.#coverage.durableRun("an event settles a wait");
-    for (const other of waits)
+    for (const other of waits.values())
       if (other.lineage === wait.lineage && other.event === event)
         throw new Violation("an event settles one wait of a lineage", `event ${event} settles ${other.id} and ${wait.id}`);
-    const begun = this.#begun.get(wait.lineage);
+    // A retry goes on from the start of its origin.
+    let begun = this.#begun.get(wait.lineage);
+    for (let from = lineages.get(wait.lineage); from?.origin != null; from = lineages.get(from.origin))
+      begun = this.#begun.get(from.origin) ?? begun;
     if (begun === undefined || event <= begun)
       throw new Violation("a wait is for events since the start", `event ${event} settles ${wait.id} of lineage ${wait.lineage}`);
   }

@@ -64,6 +64,8 @@ function fakeServer() {
   const waits = new Map<string, Wait>();
   /** When what a wait waits for came, if that was before the wait. */
   const came = new Map<string, number>();
+  /** Waits that are settled before the answer to their arming arrives. */
+  const comes = new Map<string, number>();
   const reads = { count: 0 };
   const services = {
     steps: async () => [...steps.values()],
@@ -86,6 +88,7 @@ function fakeServer() {
         const outcome: WaitOutcome | null = settled_at === null ? null : { kind: "timed_out" };
         const wait = waits.get(identity) ?? { ...about, ...none, settled_at, outcome };
         waits.set(identity, wait);
+        if (comes.has(identity)) settle(identity, comes.get(identity) ?? 0);
         return { ...wait, url: kind === "callback" ? "/api/callbacks/1" : null };
       });
     },
@@ -99,7 +102,7 @@ function fakeServer() {
     const outcome: WaitOutcome = { kind: "timed_out" };
     waits.set(identity, { ...(waits.get(identity) as Wait), settled_at: atUs, outcome });
   };
-  return { services, came, reads, store, settle, counts: () => ({ steps: steps.size, waits: waits.size }) };
+  return { services, came, comes, reads, store, settle, counts: () => ({ steps: steps.size, waits: waits.size }) };
 }
 
 /** A run of such a server, and its flow. */
@@ -216,6 +219,41 @@ t.test("waits are read before a step only if one has been settled since they wer
   await Promise.all(calls);
   t.equal(reads.count, 2);
   t.same(seen, ["first", "a", "second", "third", "b", "fourth"]);
+});
+
+t.test("a wait that was settled before the flow asked for its outcome arrives before a step that was stored later", async (t) => {
+  const { begin, seen, settle, ...flow } = setUp();
+  const durable = begin();
+  const about = { place: "p", kind: "event", event: "e" } as const;
+  const early = await durable.arm({ ...about, identity: "early", name: "early" });
+  const open = flow.await(durable, "open");
+  await whileArmed();
+  settle("early", 10);
+  const first = flow.step(durable, "first");
+  await new Promise((resolve) => setImmediate(resolve));
+  durable.settled({ identities: ["first"], error: null, appliedAt: 20, settledWait: early.id });
+  await first;
+  const asked = durable.outcome(early).then(() => seen.push("early"));
+  const second = flow.step(durable, "second");
+  await new Promise((resolve) => setImmediate(resolve));
+  durable.settled({ identities: ["second"], error: null, appliedAt: 30, settledWait: early.id });
+  await Promise.all([asked, second]);
+  t.same(seen, ["first", "early", "second"]);
+  settle("open", 40);
+  durable.settled({ identities: [], error: null, settledWait: 2 });
+  await open;
+});
+
+t.test("a wait that settles while it is armed is read, although the flow has not asked for its outcome yet", async (t) => {
+  const { begin, seen, comes, ...flow } = setUp();
+  const durable = begin();
+  comes.set("event", 10);
+  const step = flow.step(durable, "step");
+  const event = flow.await(durable, "event");
+  await new Promise((resolve) => setImmediate(resolve));
+  durable.settled({ identities: ["step"], error: null, appliedAt: 20, settledWait: 1 });
+  await Promise.all([step, event]);
+  t.same(seen, ["event", "step"]);
 });
 
 t.test("waits that are found at once arrive by the time they were settled", async (t) => {

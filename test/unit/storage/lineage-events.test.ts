@@ -1,7 +1,7 @@
 /** The events to which a wait of a durable run looks back. */
 import t from "tap";
 import type { Primitive } from "#protocol/wire/feed";
-import { eventsBefore } from "#storage/load/load-events";
+import { eventsBefore } from "#storage/load/lineage-events";
 import { putOperation } from "#storage/write/ops";
 import { eventRow, openStore, putFlow, putRun, putRunEvent, request } from "../../support/storage-rows.ts";
 
@@ -46,4 +46,36 @@ t.test("when retention has deleted the first start of a run, every event that is
   const ids = found();
   t.equal(ids[0], 256, "from the first stretch that is kept on, also before the run went on");
   t.equal(ids.at(-1), 610);
+});
+
+/** Lineage 2 was forked from lineage 1, without what was armed at or after `before`; both had events, and 1 used two of them. */
+function forkOf(before: number) {
+  const store = openStore();
+  const ops: Primitive[] = [];
+  putFlow(ops, 1, "p", "f");
+  putRun(ops, { ...RUN, tags: [], id: 1, name: "one", created: 1, start: STARTED_US, end: null });
+  paid(ops, 1, STARTED_US - 1);
+  putRunEvent(ops, "run.running", 1, 1, "Running", STARTED_US);
+  paid(ops, 3, STARTED_US + 1);
+  for (const [id, created_at, event_id] of [
+    [1, STARTED_US + 2, 3],
+    [2, STARTED_US + 5, 4],
+  ] as const)
+    putOperation(ops, "put_wait", {
+      ...{ id, lineage_id: 1, identity: String(id).padStart(32, "0"), place: "0".repeat(32), kind: "event", name: "paid" },
+      ...{ spec: '{"event":"paid"}', due: null, child_lineage_id: null, token_hash: null, created_at, event_id },
+      ...{ settled_at: created_at, outcome: '{"kind":"event"}' },
+    });
+  const called = { depth: 0, caller_wait: null, on_parent_end: null };
+  putOperation(ops, "put_lineage", { id: 2, origin_id: 1, before_task: 9, before_time: before, ...called });
+  putRun(ops, { ...RUN, tags: [], id: 2, name: "two", created: 1, start: RESUMED_US, end: null });
+  putRunEvent(ops, "run.running", 2, 1, "Running", RESUMED_US);
+  paid(ops, 1, RESUMED_US + 1);
+  store.writer.commit(request(store.writer, 1, { ops }));
+  return [...eventsBefore(store.statements, { name: "paid", lineage: 2, after: 0, to: 100 })].map(({ id }) => id);
+}
+
+t.test("a retry goes on from the start of its origin, without the events that the waits it sees have used", async (t) => {
+  t.same(forkOf(RESUMED_US), [5, 7], "what came between the two runs, and since");
+  t.same(forkOf(STARTED_US + 3), [4, 5, 7], "a wait that is armed again may have the event that it had");
 });
