@@ -158,6 +158,8 @@ export class OpenWaits {
 
   async #armQueue(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
+    // One request arms the waits that follow outcomes which were stored at once.
+    await this.#port.order.arrived();
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, WAITS_MAX);
       if (!(await this.#armAll(batch))) for (const each of batch) await this.#armAll([each]);

@@ -16,15 +16,15 @@ interface Waiting {
 
 /**
  * Lets outcomes arrive in the order in which they were stored, among those that are asked for at the same time, so that a flow
- * that begins again decides as before: `Promise.race`, and the numbers of equal calls in several branches. Outcomes that were
- * stored at once arrive in one turn of the event loop, so that one request arms the waits that follow them; others arrive in
- * a turn of their own, in which the flow asks for more.
+ * that begins again decides as before: `Promise.race`, and the numbers of equal calls in several branches. Each outcome arrives
+ * in a turn of the event loop of its own, in which the flow asks for more.
  */
 export class OutcomeOrder {
   /** As they were stored; those of the same place in the order of asking. */
   readonly #waiting: Waiting[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
   #pumping = false;
+  #arriving = Promise.resolve();
 
   /** Whether no outcome is about to arrive. */
   get isIdle(): boolean {
@@ -56,6 +56,11 @@ export class OutcomeOrder {
     }
   }
 
+  /** Resolves when the outcomes that were stored at once with the last one have arrived. */
+  arrived(): Promise<void> {
+    return this.#arriving;
+  }
+
   #insert(entry: Waiting): void {
     let [low, high] = [0, this.#waiting.length];
     while (low < high) {
@@ -70,7 +75,7 @@ export class OutcomeOrder {
   async #pump(): Promise<void> {
     this.#pumping = true;
     for (;;) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
       if (this.#underWay.size > 0) {
         await Promise.allSettled(this.#underWay);
         continue;
@@ -78,9 +83,17 @@ export class OutcomeOrder {
       const next = this.#takeNext();
       if (next.length === 0) break;
       await Promise.allSettled(next.map(({ ready }) => ready));
-      for (const { turn } of next) turn();
+      this.#arriving = this.#arrive(next);
+      await this.#arriving;
     }
     this.#pumping = false;
+  }
+
+  async #arrive(outcomes: readonly Waiting[]): Promise<void> {
+    for (const { turn } of outcomes) {
+      turn();
+      await nextTurn();
+    }
   }
 
   /** Steps that were stored at once, or waits that were settled at once. */
@@ -90,6 +103,10 @@ export class OutcomeOrder {
     const count = this.#waiting.findIndex(isLater);
     return this.#waiting.splice(0, count < 0 ? this.#waiting.length : count);
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function isAfter(a: StoredAt, b: StoredAt): boolean {

@@ -35,6 +35,7 @@ const DIRECTIONS: readonly Direction[] = [
       "storage/write/batch",
       "storage/schema/log-blocks",
       "storage/schema/run-marks",
+      "storage/load/lineage-events",
       "storage/load/load",
       "storage/load/load-runs",
       "storage/load/load-rules",

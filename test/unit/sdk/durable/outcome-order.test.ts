@@ -22,24 +22,6 @@ t.test("outcomes arrive as they were stored, among those asked for together and 
   t.same(seen, ["slow", "2", "2, asked for later", "3", "wait of 4", "step 1 of 4", "step 2 of 4"]);
 });
 
-t.test("what was stored at once arrives in one turn of the event loop", async (t) => {
-  const order = new OutcomeOrder();
-  const turns: number[] = [];
-  let turn = 0;
-  const count = () => {
-    turn += 1;
-    if (turns.length < 3) setImmediate(count);
-  };
-  const ask = async (stored: StoredAt) => {
-    await order.turn(stored, Promise.resolve());
-    turns.push(turn);
-  };
-  setImmediate(count);
-  await Promise.all([1, 2].map((id) => ask({ atUs: 5, kind: "step", id })).concat(ask({ atUs: 6, kind: "step", id: 3 })));
-  t.equal(turns[0], turns[1]);
-  t.ok((turns[2] ?? 0) > (turns[1] ?? 0));
-});
-
 t.test("nothing arrives while work is under way that leads to earlier outcomes", async (t) => {
   const order = new OutcomeOrder();
   const seen: string[] = [];
@@ -67,6 +49,7 @@ function fakeServer() {
   /** Waits that are settled before the answer to their arming arrives. */
   const comes = new Map<string, number>();
   const reads = { count: 0 };
+  const requests: string[] = [];
   const services = {
     steps: async () => [...steps.values()],
     step: async (identity: string) => {
@@ -80,6 +63,7 @@ function fakeServer() {
     },
     address: async () => "http://127.0.0.1",
     arm: async (armed: NewWait[]) => {
+      requests.push(armed.map(({ identity }) => identity).join());
       await new Promise((resolve) => setTimeout(resolve, 5));
       return armed.map(({ identity, place, kind, name }) => {
         const about = { id: waits.size + 1, identity, place, kind, name, created_at: 1, due: null };
@@ -102,7 +86,7 @@ function fakeServer() {
     const outcome: WaitOutcome = { kind: "timed_out" };
     waits.set(identity, { ...(waits.get(identity) as Wait), settled_at: atUs, outcome });
   };
-  return { services, came, comes, reads, store, settle, counts: () => ({ steps: steps.size, waits: waits.size }) };
+  return { services, came, comes, reads, requests, store, settle, counts: () => ({ steps: steps.size, waits: waits.size }) };
 }
 
 /** A run of such a server, and its flow. */
@@ -266,6 +250,19 @@ t.test("waits that are found at once arrive by the time they were settled", asyn
   clock.advance(260);
   await Promise.all(calls);
   t.same(seen, ["second", "first"]);
+});
+
+t.test("the waits that follow steps which were stored at once are armed by one request", async (t) => {
+  const { begin, requests, ...flow } = setUp();
+  const durable = begin();
+  const branches = ["a", "b", "c"].map(async (name) => {
+    await flow.step(durable, name);
+    await durable.arm({ identity: `after ${name}`, place: "p", name, kind: "event", event: "e" });
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  durable.settled({ identities: ["a", "b", "c"], error: null, appliedAt: 1, settledWait: 0 });
+  await Promise.all(branches);
+  t.same(requests, ["after a,after b,after c"]);
 });
 
 t.test("a wait that is settled as it is armed comes after what was settled earlier", async (t) => {
