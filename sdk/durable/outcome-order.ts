@@ -28,12 +28,7 @@ export class OutcomeOrder {
 
   /** Whether no outcome is about to arrive. */
   get isIdle(): boolean {
-    return this.#waiting.length === 0 && this.#underWay.size === 0;
-  }
-
-  /** Whether an outcome has been asked for and not arrived. */
-  get hasWaiting(): boolean {
-    return this.#waiting.length > 0;
+    return !this.#pumping && this.#underWay.size === 0;
   }
 
   /** Resolves to what `ready` resolves to, when everything earlier that was asked for has arrived. */

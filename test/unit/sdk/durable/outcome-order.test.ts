@@ -37,6 +37,8 @@ t.test("nothing arrives while work is under way that leads to earlier outcomes",
   t.same(seen, ["earlier", "later"]);
   await order.during(() => Promise.reject(new Error("refused"))).catch(() => undefined);
   await ask("after a failure", 3);
+  t.notOk(order.isIdle, "the flow may ask for more");
+  await new Promise((turn) => setTimeout(turn, 5));
   t.ok(order.isIdle);
 });
 
@@ -176,6 +178,8 @@ t.test("steps of one report end in its order, before those that were stored late
   const calls = ["a", "b", "c"].map((identity) => flow.step(durable, identity));
   await whileArmed();
   durable.settled({ identities: ["c", "a"], error: null, appliedAt: 1, settledWait: 0 });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.same(seen, ["c"]);
   durable.settled({ identities: ["b"], error: null, appliedAt: 2, settledWait: 0 });
   await Promise.all(calls);
   t.same(seen, ["c", "a", "b"]);
