@@ -57,10 +57,13 @@ function bodyText(body: Record<string, unknown>): string {
   return ` run ${body["id"]} "${body["name"]}" ${name}${message} attempt=${body["attempt"]} by ${body["created_by"]}`;
 }
 
+/** Fields of answers that hold a time. */
+const ANSWERED_TIMES: ReadonlySet<string> = new Set(["timestamp", "applied_at"]);
+
 function withoutTimes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTimes);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, key === "timestamp" ? timeText(Number(inner)) : withoutTimes(inner)]),
+    Object.entries(value).map(([key, inner]) => [key, ANSWERED_TIMES.has(key) ? timeText(Number(inner)) : withoutTimes(inner)]),
   );
 }
