@@ -49,7 +49,7 @@ t.test("zsh completes what is typed at its prompt", { skip: lacks("zsh") }, asyn
   /** The line at the prompt once the Tab key was pressed. */
   const completed = (typed: string, expected: string): string => {
     const script = `zmodload zsh/zpty; zpty z zsh -f -i
-zpty -w z 'autoload -Uz compinit; compinit -u -D; source ${join(folder, "completion.zsh")}; print REA""DY'
+zpty -w z 'autoload -Uz compinit; compinit -u -D; source "${join(folder, "completion.zsh")}"; print REA""DY'
 zpty -r -m z out '*READY*' || exit 1
 zpty -w -n z '${typed}'$'\\t'
 zpty -r -m z out '*${expected}*' && print -r -- "$out"`;

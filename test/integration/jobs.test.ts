@@ -6,7 +6,7 @@ import { until } from "../support/served-home.ts";
 
 const SETTINGS = `
 [jobs.greet]
-run = "echo hello $name from $place $(basename $PWD); test $count -gt 1"
+run = "echo hello $name from $place $(basename \\"$PWD\\"); test $count -gt 1"
 cron = "0 6 * * *"
 timezone = "Europe/Berlin"
 description = "says hello"

@@ -59,7 +59,7 @@ t.test("a time that cannot be read is refused", async (t) => {
 t.test("the server notifies systemd when it is ready and when it stops", async (t) => {
   const dir = t.testdir({ bin: {}, served: {} });
   const heard = join(dir, "heard");
-  writeFileSync(join(dir, "bin", "systemd-notify"), `#!/bin/sh\necho "$1" >> ${heard}\n`, { mode: 0o755 });
+  writeFileSync(join(dir, "bin", "systemd-notify"), `#!/bin/sh\necho "$1" >> "${heard}"\n`, { mode: 0o755 });
   const env = { NOTIFY_SOCKET: "@any", PATH: `${join(dir, "bin")}:${process.env["PATH"]}` };
   const args = ["serve", join(dir, "served"), "--home", join(dir, "home"), "--port", "0", "--no-open", "--no-engines"];
   const server = startCommand(args, { env });

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, lchownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { quoteForShell } from "#protocol/values/shell-word";
 import {
   type DiscoveryRecord,
   prepareHome,
@@ -40,7 +41,7 @@ t.test("a home that everyone can write to is refused and left as it is", async (
 t.test("a folder with files of something else is refused and left as it is, until it is made a home", async (t) => {
   const home = t.testdir({ "thesis.md": "text" });
   chmodSync(home, 0o755);
-  t.throws(() => prepareHome(home), { name: "ConfigError", message: `touch ${home}/db.lock` });
+  t.throws(() => prepareHome(home), { name: "ConfigError", message: `touch ${quoteForShell(join(home, "db.lock"))}` });
   t.equal(statSync(home).mode & 0o777, 0o755);
   writeFileSync(join(home, "db.lock"), "");
   prepareHome(home);
