@@ -2,6 +2,7 @@
  * Committed events that may settle a wait of a lineage: later than its first start, or that of the lineage from which it was
  * forked, and not used by a wait that it sees.
  */
+import { lineagesSeen } from "../queries/lineages-seen.ts";
 import { STRETCH_IDS, STRETCH_KIND } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { SELECT_SEEN, type SeenEvent, type SeenRow, seen as seenEventOf } from "./load-events.ts";
@@ -16,14 +17,16 @@ export function* eventsBefore(
   const code = codeOf(name);
   const seen = lineagesSeen(statements, lineage);
   const names = { running: codeOf("run.running"), scheduled: codeOf("run.scheduled") };
-  const first = seen.map(({ id }) => firstStart(statements, id, names)).findLast((start) => start !== null) ?? null;
+  const first = seen.map((each) => firstStart(statements, each.lineage, names)).findLast((start) => start !== null) ?? null;
   if (code === null || first === null) return;
   const found = "SELECT stretch FROM stretches WHERE kind = ? AND value = ? AND stretch BETWEEN ? AND ? ORDER BY stretch";
   const start = Math.max(first, after) + 1;
   const range = [Math.floor(start / STRETCH_IDS), Math.floor(to / STRETCH_IDS)] as const;
   const stretches = statements.raw<[number]>(found).all(STRETCH_KIND.event_name, code, ...range);
   const settledBy = "SELECT event_id FROM waits WHERE lineage_id = ? AND created_at < ? AND event_id BETWEEN ? AND ?";
-  const used = new Set(seen.flatMap(({ id, before }) => statements.raw<[number]>(settledBy).all(id, before, start, to).flat()));
+  const used = new Set(
+    seen.flatMap((each) => statements.raw<[number]>(settledBy).all(each.lineage, each.time, start, to).flat()),
+  );
   const sql = `${SELECT_SEEN} WHERE e.id BETWEEN ? AND ? AND e.name = ? ORDER BY e.id`;
   for (const [stretch] of stretches) {
     const from = Math.max(start, stretch * STRETCH_IDS);
@@ -38,21 +41,6 @@ export function* eventsBefore(
 export function isEventOf(statements: Statements, lineage: number, { id, name }: { id: number; name: string }): boolean {
   for (const event of eventsBefore(statements, { name, lineage, after: id - 1, to: id })) return event.id === id;
   return false;
-}
-
-/** A lineage whose results another one sees, and the time before which its waits have to be armed to be seen. */
-interface SeenLineage {
-  id: number;
-  before: number;
-}
-
-/** The lineage itself and those that it was forked from, the latest first. */
-function lineagesSeen(statements: Statements, lineage: number): SeenLineage[] {
-  const origin = statements.raw<[number | null, number | null]>("SELECT origin_id, before_time FROM lineages WHERE id = ?");
-  const seen: SeenLineage[] = [{ id: lineage, before: Number.MAX_SAFE_INTEGER }];
-  for (let row = origin.get(lineage); row?.[0] != null; row = origin.get(row[0]))
-    seen.push({ id: row[0], before: Math.min(seen.at(-1)?.before ?? 0, row[1] ?? Number.MAX_SAFE_INTEGER) });
-  return seen;
 }
 
 /** Codes of the names of events. */

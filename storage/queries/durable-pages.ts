@@ -8,38 +8,21 @@ import type { SqlValue } from "../sqlite/driver.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { quoted } from "./json.ts";
+import { lineagesSeen, type SeenLineage } from "./lineages-seen.ts";
 
 export interface DurablePageArguments extends PageArguments {
   id: number;
   query: { after?: number; limit: number };
 }
 
-/** A lineage of the chain, and what is seen of it: all, or what is older than a task run and a time. */
-interface Seen {
-  lineage: number;
-  task: number;
-  time: number;
-}
-
-/** The lineage of a run and those it was forked from, the run's own first; null for a run without a lineage. */
-function seenBy(statements: Statements, run: number): Seen[] {
+/** The lineage of a run and those it was forked from, the run's own first; none for a run without a lineage. */
+function seenBy(statements: Statements, run: number): SeenLineage[] {
   const [own] = statements.raw<[number | null]>("SELECT lineage_id FROM runs WHERE id = ?").get(run) ?? [];
-  const found: Seen[] = [];
-  let task = Number.MAX_SAFE_INTEGER;
-  let time = Number.MAX_SAFE_INTEGER;
-  for (let lineage = own ?? null; lineage !== null; ) {
-    found.push({ lineage, task, time });
-    const sql = "SELECT origin_id, before_task, before_time FROM lineages WHERE id = ?";
-    const row = statements.raw<[number | null, number | null, number | null]>(sql).get(lineage);
-    if (row?.[1] != null) task = Math.min(task, row[1]);
-    if (row?.[2] != null) time = Math.min(time, row[2]);
-    lineage = row?.[0] ?? null;
-  }
-  return found;
+  return own == null ? [] : lineagesSeen(statements, own);
 }
 
 /** The rows of a table that a run sees, by id. */
-function rowsSeen(seen: readonly Seen[], bound: (from: Seen) => [sql: string, ...values: number[]]) {
+function rowsSeen(seen: readonly SeenLineage[], bound: (from: SeenLineage) => [sql: string, ...values: number[]]) {
   const values: SqlValue[] = [];
   const parts = seen.map((from, index) => {
     const [sql, ...bounds] = index === 0 ? ["TRUE"] : bound(from);
@@ -74,7 +57,7 @@ function renderStep([id, identity, place, name, run, task, created, bytes, file,
   );
 }
 
-const boundOfSteps = ({ task }: Seen): [string, number] => ["coalesce(task_run_id, 0) < ?", task];
+const boundOfSteps = ({ task }: SeenLineage): [string, number] => ["coalesce(task_run_id, 0) < ?", task];
 
 /** A part of a page of the steps that a run sees, oldest first. Large results are left out. */
 export function stepsPage(statements: Statements, args: DurablePageArguments): AnswerPart<DurablePageArguments> {
@@ -120,7 +103,7 @@ function renderWait([id, identity, place, kind, name, created, due, spec, child,
 
 /** A part of a page of the waits that a run sees, oldest first; of its origin only those that have an outcome. */
 export function waitsPage(statements: Statements, args: DurablePageArguments): AnswerPart<DurablePageArguments> {
-  const bound = ({ time }: Seen): [string, number] => ["outcome IS NOT NULL AND created_at < ?", time];
+  const bound = ({ time }: SeenLineage): [string, number] => ["outcome IS NOT NULL AND created_at < ?", time];
   const { where, values } = rowsSeen(seenBy(statements, args.id), bound);
   const sql = `SELECT ${WAIT_COLUMNS} FROM waits WHERE ${where} AND id > ? ORDER BY id LIMIT ?`;
   return page(args, statements.raw<WaitRow>(sql).iterate(...values, args.query.after ?? 0, args.query.limit + 1), renderWait);

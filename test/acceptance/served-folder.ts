@@ -127,7 +127,16 @@ export class ServedFolder {
   }
 }
 
-const ENDED = new Set(["Completed", "Failed", "Cancelled", "Crashed", "TimedOut", "Skipped", "Cached"]);
+/** Names of the states in which a run has ended. */
+export const ENDED: ReadonlySet<string> = new Set([
+  "Completed",
+  "Failed",
+  "Cancelled",
+  "Crashed",
+  "TimedOut",
+  "Skipped",
+  "Cached",
+]);
 
 async function appeared(path: string, server: ChildProcess): Promise<{ url: string; pid: number }> {
   const untilMs = performance.now() + START_LIMIT_MS;

@@ -10,7 +10,7 @@ import type { Millrace, Run } from "#sdk/client/index";
 import { Random } from "../../sim/random.ts";
 import type { Check } from "../check.ts";
 import type { Part } from "../durable-flows/program.ts";
-import { ServedFolder } from "../served-folder.ts";
+import { ENDED, ServedFolder } from "../served-folder.ts";
 import { CHILDLESS, fits, RandomProgram, resultOf } from "./random-program.ts";
 import { Senders } from "./senders.ts";
 import { acceptHome } from "./sound-home.ts";
@@ -80,8 +80,6 @@ export async function acceptPrograms(folder: string, seed: number, check: Check)
   }
   acceptHome(home, check);
 }
-
-const ENDED = new Set(["Completed", "Failed", "Cancelled", "Crashed", "TimedOut", "Skipped", "Cached"]);
 
 /** The run, its crash reruns and its retries by a person, by the run. */
 async function lineages(client: Millrace): Promise<(id: number) => Run[]> {

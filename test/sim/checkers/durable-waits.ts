@@ -10,6 +10,7 @@ import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
 import type { Checker, Commit, Operation } from "./checker.ts";
 import type { CommittedWait } from "./durable-history.ts";
+import { acceptedRequests, movedByPeople } from "./exchange-answers.ts";
 import type { CommittedRun, History } from "./history.ts";
 
 const ARMED = "a wait is armed once";
@@ -164,12 +165,8 @@ export class DurableWaitsChecker implements Checker {
       for (const lease of history.leases.values())
         if (lease.run === run && !holds) throw new Violation(FREE, `run ${run} is parked and has lease ${lease.id}`);
     }
-    const done: Request[] = [];
-    for (let at = 0; at < batch.replies.length; at += 3) {
-      const request = this.#requests.get(Number(batch.replies[at]));
-      if (request !== undefined && batch.replies[at + 1] === 200) done.push(request);
-    }
-    const moved = new Set(done.flatMap(({ kind, target }) => (kind === "TransitionRun" ? [target] : [])));
+    const done = acceptedRequests(batch.replies, this.#requests);
+    const moved = movedByPeople(done);
     for (const request of done) this.#done(request, history, moved);
   }
 

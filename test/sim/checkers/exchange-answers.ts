@@ -19,6 +19,21 @@ export function exchangesOf(replies: readonly Primitive[], requests: ReadonlyMap
   return answered;
 }
 
+/** The requests that a commit answers with 200. */
+export function acceptedRequests(replies: readonly Primitive[], requests: ReadonlyMap<number, Request>): Request[] {
+  const accepted: Request[] = [];
+  for (let at = 0; at < replies.length; at += 3) {
+    const request = requests.get(Number(replies[at]));
+    if (request !== undefined && replies[at + 1] === 200) accepted.push(request);
+  }
+  return accepted;
+}
+
+/** Runs that a person gave a state by one of these requests. */
+export function movedByPeople(accepted: readonly Request[]): Set<number> {
+  return new Set(accepted.flatMap(({ kind, target }) => (kind === "TransitionRun" ? [target] : [])));
+}
+
 export function readExchange({ body }: Request): ExchangeRequest {
   return JSON.parse(String(body)) as ExchangeRequest;
 }

@@ -6,7 +6,7 @@
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit, Operation } from "./checker.ts";
-import { type AnsweredExchange, exchangesOf, readExchange } from "./exchange-answers.ts";
+import { type AnsweredExchange, acceptedRequests, exchangesOf, movedByPeople, readExchange } from "./exchange-answers.ts";
 import type { History } from "./history.ts";
 
 /** A run that was given to an engine which has not named it in any request. */
@@ -65,7 +65,8 @@ export class ExchangesChecker implements Checker {
 
   commit({ batch }: Commit, history: History): void {
     const given = new Set<number>();
-    const moved = this.#movedByPeople(batch.replies);
+    // An exchange of this commit may have met another state of these runs than the last one.
+    const moved = movedByPeople(acceptedRequests(batch.replies, this.#requests));
     for (const answered of exchangesOf(batch.replies, this.#requests)) {
       this.#inOrder(answered);
       this.#withinSlots(answered, given, history);
@@ -115,16 +116,6 @@ export class ExchangesChecker implements Checker {
       "a refused report refuses no other",
       `exchange ${exchange} of ${engine_id} was refused: ${status} ${body}`,
     );
-  }
-
-  /** Runs whose state people have set in this commit: an exchange of it may have met another state than the last one. */
-  #movedByPeople(replies: Commit["batch"]["replies"]): Set<number> {
-    const moved = new Set<number>();
-    for (let at = 0; at < replies.length; at += 3) {
-      const request = this.#requests.get(Number(replies[at]));
-      if (request?.kind === "TransitionRun" && replies[at + 1] === 200) moved.add(request.target);
-    }
-    return moved;
   }
 
   /** Each answer is to a newer exchange than the one before, or to the same one sent again. */
