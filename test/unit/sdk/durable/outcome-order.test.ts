@@ -5,6 +5,8 @@ import { OutcomeOrder, type StoredAt } from "#sdk/durable/outcome-order";
 import type { ReportItem } from "#sdk/execution/report-item";
 import { FakeClock } from "#sdk/testing/index";
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 t.test("outcomes arrive as they were stored, among those asked for together and what they lead to", async (t) => {
   const order = new OutcomeOrder();
   const seen: string[] = [];
@@ -52,6 +54,13 @@ function fakeServer() {
   const comes = new Map<string, number>();
   const reads = { count: 0 };
   const requests: string[] = [];
+  const arming = new Map<string, PromiseWithResolvers<void>>();
+  const readings = Promise.withResolvers<void>();
+  const answer = (identity: string): PromiseWithResolvers<void> => {
+    const known = arming.get(identity) ?? Promise.withResolvers<void>();
+    arming.set(identity, known);
+    return known;
+  };
   const services = {
     steps: async () => [...steps.values()],
     step: async (identity: string) => {
@@ -61,6 +70,7 @@ function fakeServer() {
     },
     waits: async (after: number) => {
       reads.count += 1;
+      readings.resolve();
       return [...waits.values()].filter(({ id }) => id > after).map((wait) => ({ ...wait, url: null }));
     },
     address: async () => "http://127.0.0.1",
@@ -75,6 +85,7 @@ function fakeServer() {
         const wait = waits.get(identity) ?? { ...about, ...none, settled_at, outcome };
         waits.set(identity, wait);
         if (comes.has(identity)) settle(identity, comes.get(identity) ?? 0);
+        answer(identity).resolve();
         return { ...wait, url: kind === "callback" ? "/api/callbacks/1" : null };
       });
     },
@@ -85,10 +96,32 @@ function fakeServer() {
     steps.set(identity, { ...about, id: steps.size + 1, identity, created_at: atUs, value: "1", file: null });
   };
   const settle = (identity: string, atUs: number): void => {
-    const outcome: WaitOutcome = { kind: "timed_out" };
-    waits.set(identity, { ...(waits.get(identity) as Wait), settled_at: atUs, outcome });
+    const wait = waits.get(identity);
+    if (wait === undefined) throw new Error(`${identity} is not armed`);
+    waits.set(identity, { ...wait, settled_at: atUs, outcome: { kind: "timed_out" } });
   };
-  return { services, came, comes, reads, requests, store, settle, counts: () => ({ steps: steps.size, waits: waits.size }) };
+  /** Resolves when the engine and the flow have the answers to the arming of these waits. */
+  const armed = async (...identities: string[]): Promise<void> => {
+    await Promise.all(identities.map((identity) => answer(identity).promise));
+    await nextTurn();
+  };
+  /** Resolves when the waits have been read for the first time, and what follows from that has happened. */
+  const read = async (): Promise<void> => {
+    await readings.promise;
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+  };
+  return {
+    services,
+    came,
+    comes,
+    reads,
+    requests,
+    store,
+    settle,
+    armed,
+    read,
+    counts: () => ({ steps: steps.size, waits: waits.size }),
+  };
 }
 
 /** A run of such a server, and its flow. */
@@ -128,13 +161,11 @@ function setUp({ attempt = 1 } = {}) {
   };
 }
 
-const whileArmed = () => new Promise((resolve) => setTimeout(resolve, 20));
-
 t.test("what was settled before a step was stored arrives before the step", async (t) => {
-  const { begin, seen, store, settle, ...flow } = setUp();
+  const { begin, seen, store, settle, armed, ...flow } = setUp();
   const durable = begin();
   const calls = [flow.await(durable, "later"), flow.await(durable, "earlier"), flow.step(durable, "step")];
-  await whileArmed();
+  await armed("later", "earlier");
   settle("earlier", 10);
   store("step", 20);
   settle("later", 30);
@@ -144,13 +175,13 @@ t.test("what was settled before a step was stored arrives before the step", asyn
 });
 
 t.test("a step that was stored before an event arrives before the event, although its commit is told after it", async (t) => {
-  const { begin, seen, settle, clock, ...flow } = setUp();
+  const { begin, seen, settle, clock, armed, read, ...flow } = setUp();
   const durable = begin();
   const calls = [flow.await(durable, "event"), flow.step(durable, "step"), flow.step(durable, "later step")];
-  await whileArmed();
+  await armed("event");
   settle("event", 20);
   clock.advance(260);
-  await whileArmed();
+  await read();
   t.same(seen, [], "the event waits for what was reported");
   durable.settled({ identities: ["step"], error: null, appliedAt: 10, settledWait: 0 });
   durable.settled({ identities: ["later step"], error: null, appliedAt: 30, settledWait: 1 });
@@ -159,11 +190,11 @@ t.test("a step that was stored before an event arrives before the event, althoug
 });
 
 t.test("an event arrives although a reported step cannot be stored", async (t) => {
-  const { begin, seen, settle, clock, ...flow } = setUp();
+  const { begin, seen, settle, clock, armed, ...flow } = setUp();
   const durable = begin();
   const event = flow.await(durable, "event");
   const step = flow.step(durable, "step");
-  await whileArmed();
+  await armed("event");
   settle("event", 20);
   clock.advance(260);
   durable.settled({ identities: ["step"], error: "it is too large" });
@@ -176,9 +207,9 @@ t.test("steps of one report end in its order, before those that were stored late
   const { begin, seen, ...flow } = setUp();
   const durable = begin();
   const calls = ["a", "b", "c"].map((identity) => flow.step(durable, identity));
-  await whileArmed();
+  await nextTurn();
   durable.settled({ identities: ["c", "a"], error: null, appliedAt: 1, settledWait: 0 });
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   t.same(seen, ["c"]);
   durable.settled({ identities: ["b"], error: null, appliedAt: 2, settledWait: 0 });
   await Promise.all(calls);
@@ -186,16 +217,16 @@ t.test("steps of one report end in its order, before those that were stored late
 });
 
 t.test("waits are read before a step only if one has been settled since they were read", async (t) => {
-  const { begin, seen, reads, settle, ...flow } = setUp();
+  const { begin, seen, reads, settle, armed, ...flow } = setUp();
   const durable = begin();
   const tell = async (identity: string, settledWait: number) => {
     const call = flow.step(durable, identity);
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     durable.settled({ identities: [identity], error: null, appliedAt: settledWait + 1, settledWait });
     await call;
   };
   const calls = [flow.await(durable, "a"), flow.await(durable, "b")];
-  await whileArmed();
+  await armed("a", "b");
   await tell("first", 0);
   t.equal(reads.count, 0);
   settle("a", 1);
@@ -210,20 +241,20 @@ t.test("waits are read before a step only if one has been settled since they wer
 });
 
 t.test("a wait that was settled before the flow asked for its outcome arrives before a step that was stored later", async (t) => {
-  const { begin, seen, settle, ...flow } = setUp();
+  const { begin, seen, settle, armed, ...flow } = setUp();
   const durable = begin();
   const about = { place: "p", kind: "event", event: "e" } as const;
   const early = await durable.arm({ ...about, identity: "early", name: "early" });
   const open = flow.await(durable, "open");
-  await whileArmed();
+  await armed("open");
   settle("early", 10);
   const first = flow.step(durable, "first");
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   durable.settled({ identities: ["first"], error: null, appliedAt: 20, settledWait: early.id });
   await first;
   const asked = durable.outcome(early).then(() => seen.push("early"));
   const second = flow.step(durable, "second");
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   durable.settled({ identities: ["second"], error: null, appliedAt: 30, settledWait: early.id });
   await Promise.all([asked, second]);
   t.same(seen, ["first", "early", "second"]);
@@ -238,17 +269,17 @@ t.test("a wait that settles while it is armed is read, although the flow has not
   comes.set("event", 10);
   const step = flow.step(durable, "step");
   const event = flow.await(durable, "event");
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   durable.settled({ identities: ["step"], error: null, appliedAt: 20, settledWait: 1 });
   await Promise.all([step, event]);
   t.same(seen, ["event", "step"]);
 });
 
 t.test("waits that are found at once arrive by the time they were settled", async (t) => {
-  const { begin, seen, settle, clock, ...flow } = setUp();
+  const { begin, seen, settle, clock, armed, ...flow } = setUp();
   const durable = begin();
   const calls = [flow.await(durable, "first"), flow.await(durable, "second")];
-  await whileArmed();
+  await armed("first", "second");
   settle("second", 10);
   settle("first", 20);
   clock.advance(260);
@@ -263,17 +294,17 @@ t.test("the waits that follow steps which were stored at once are armed by one r
     await flow.step(durable, name);
     await durable.arm({ identity: `after ${name}`, place: "p", name, kind: "event", event: "e" });
   });
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   durable.settled({ identities: ["a", "b", "c"], error: null, appliedAt: 1, settledWait: 0 });
   await Promise.all(branches);
   t.same(requests, ["after a,after b,after c"]);
 });
 
 t.test("a wait that is settled as it is armed comes after what was settled earlier", async (t) => {
-  const { begin, seen, came, settle, ...flow } = setUp();
+  const { begin, seen, came, settle, armed, ...flow } = setUp();
   const durable = begin();
   const open = flow.await(durable, "open");
-  await whileArmed();
+  await armed("open");
   settle("open", 10);
   came.set("at once", 20);
   await Promise.all([open, flow.await(durable, "at once")]);
@@ -281,7 +312,7 @@ t.test("a wait that is settled as it is armed comes after what was settled earli
 });
 
 t.test("a flow that begins again has a callback before the event that came after it", async (t) => {
-  const { begin, seen, store, settle, ...flow } = setUp({ attempt: 2 });
+  const { begin, seen, store, settle, armed, ...flow } = setUp({ attempt: 2 });
   const execute = (durable: DurableRun) => [
     flow.await(durable, "event"),
     (async () => {
@@ -293,7 +324,7 @@ t.test("a flow that begins again has a callback before the event that came after
     })(),
   ];
   execute(begin());
-  await whileArmed();
+  await armed("event", "callback");
   store("send", 10);
   settle("callback", 20);
   settle("event", 30);
