@@ -15,6 +15,7 @@ import {
 } from "./blocking-reader.ts";
 import { Connection, type Settings } from "./connection.ts";
 import { isLocked, isLost, toPostgresError } from "./errors.ts";
+import { ReadConnection } from "./read-connection.ts";
 import { type ReadPortion, ReadSession } from "./read-session.ts";
 
 /** Between two attempts to reach the database. */
@@ -28,8 +29,6 @@ const CANCELLED = "57014";
 
 /** Share of the time limit after which a locked table is an error of its own, which says so. */
 const LOCK_SHARE = 0.5;
-
-const NOTHING: ReadPortion = { table: { columns: [], rows: [] }, portal: null };
 
 class ServedLink {
   readonly #port: MessagePort;
@@ -51,7 +50,7 @@ class ServedLink {
 
   async #serve(request: ReadRequest): Promise<void> {
     const answer = await this.#answer(request);
-    this.#port.postMessage(answer);
+    this.#port.postMessage(answer, "portion" in answer ? [answer.portion.bytes.buffer] : []);
     Atomics.store(this.#signal, 0, request.number);
     Atomics.notify(this.#signal, 0);
   }
@@ -97,7 +96,7 @@ class ServedLink {
       `lock_timeout = ${Math.ceil(limitMs * LOCK_SHARE)}`,
     ];
     await connection.run(settings.map((setting) => `SET ${setting}`).join("; "));
-    return new ReadSession(connection);
+    return new ReadSession(new ReadConnection(connection.handOver()));
   }
 
   /** Fails when the connection is silent beyond the time limit of its statements. */
@@ -145,18 +144,22 @@ function tell(problem: string): void {
 async function read(session: ReadSession, request: AskedRead): Promise<ReadPortion> {
   switch (request.kind) {
     case "all":
-      return { table: await session.all(request.text, request.values, request.rowsMax), portal: null };
+      return await session.all(request);
     case "open":
-      return await session.open(request.text, request.values, request.rowsMax);
+      return await session.open(request);
     case "next":
       return await session.next(request.portal, request.rowsMax);
     case "close":
       session.close(request.portal);
-      return NOTHING;
+      return nothing();
     case "exec":
       await session.exec(request.text);
-      return NOTHING;
+      return nothing();
   }
+}
+
+function nothing(): ReadPortion {
+  return { bytes: new Uint8Array(), columns: null, portal: null };
 }
 
 function readErrorOf(error: unknown): ReadError {

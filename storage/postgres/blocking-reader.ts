@@ -13,7 +13,9 @@ import { extname } from "node:path";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem, Worker } from "node:worker_threads";
 import { StorageError, type StorageFault } from "../sqlite/storage-error.ts";
 import type { Settings } from "./connection.ts";
-import type { ReadPortion } from "./read-session.ts";
+import type { ReadPortion, StatementRead } from "./read-session.ts";
+import { decodeRows } from "./rows.ts";
+import type { ResultColumn } from "./server-messages.ts";
 import type { Table } from "./table.ts";
 
 /** How long reads take at most. */
@@ -29,6 +31,9 @@ export interface ReadLimits {
 /** As the protocol has it. */
 const ALL_ROWS = 0;
 
+/** Statements whose columns are kept; those of further texts are sent at each call. */
+const DESCRIBED_MAX = 1_024;
+
 /** What a caller's thread gets. The port has to be in the list of transferred objects. */
 export interface ReaderLink extends ReadLimits {
   port: MessagePort;
@@ -42,9 +47,9 @@ export interface ReaderConnect extends ReaderLink {
 }
 
 export type AskedRead =
-  | { kind: "all"; text: string; values: readonly unknown[]; rowsMax: number }
+  | ({ kind: "all" } & StatementRead)
   /** The first rows, and a portal for more. */
-  | { kind: "open"; text: string; values: readonly unknown[]; rowsMax: number }
+  | ({ kind: "open" } & StatementRead)
   | { kind: "next"; portal: string; rowsMax: number }
   | { kind: "close"; portal: string }
   | { kind: "exec"; text: string };
@@ -94,9 +99,19 @@ export function startReaderThread(): ReaderThread {
   };
 }
 
+/** Rows, and the portal that has more of them. */
+export interface TablePortion {
+  table: Table;
+  portal: string | null;
+}
+
 /** Reads on the thread that creates it. */
 export class BlockingReader {
   readonly #link: ReaderLink;
+  /** Columns by the text of the statement, which the helper sends once. */
+  readonly #columns = new Map<string, ResultColumn[]>();
+  /** Columns of open portals. */
+  readonly #portals = new Map<string, ResultColumn[]>();
   #number = 0;
 
   constructor(link: ReaderLink) {
@@ -105,20 +120,33 @@ export class BlockingReader {
 
   /** All rows, or the first ones. */
   all(text: string, values: readonly unknown[] = [], rowsMax = ALL_ROWS): Table {
-    return this.#read({ kind: "all", text, values, rowsMax }).table;
+    return this.#rows("all", text, values, rowsMax).table;
   }
 
   /** The first rows, and the portal that has more of them. It must be read to its end or closed. */
-  open(text: string, values: readonly unknown[], rowsMax: number): ReadPortion {
-    return this.#read({ kind: "open", text, values, rowsMax });
+  open(text: string, values: readonly unknown[], rowsMax: number): TablePortion {
+    return this.#rows("open", text, values, rowsMax);
   }
 
-  next(portal: string, rowsMax: number): ReadPortion {
-    return this.#read({ kind: "next", portal, rowsMax });
+  next(portal: string, rowsMax: number): TablePortion {
+    const columns = this.#portals.get(portal) ?? [];
+    const portion = this.#read({ kind: "next", portal, rowsMax });
+    if (portion.portal === null) this.#portals.delete(portal);
+    return { table: tableOf(portion, columns), portal: portion.portal };
   }
 
   closePortal(portal: string): void {
+    this.#portals.delete(portal);
     this.#read({ kind: "close", portal });
+  }
+
+  #rows(kind: "all" | "open", text: string, values: readonly unknown[], rowsMax: number): TablePortion {
+    const known = this.#columns.get(text);
+    const portion = this.#read({ kind, text, values, rowsMax, described: known === undefined });
+    const columns = known ?? portion.columns ?? [];
+    if (known === undefined && this.#columns.size < DESCRIBED_MAX) this.#columns.set(text, columns);
+    if (portion.portal !== null) this.#portals.set(portion.portal, columns);
+    return { table: tableOf(portion, columns), portal: portion.portal };
   }
 
   /** Runs BEGIN, COMMIT or ROLLBACK. */
@@ -164,4 +192,8 @@ export class BlockingReader {
       if (received.message.number === this.#number) return received.message;
     }
   }
+}
+
+function tableOf({ bytes }: ReadPortion, columns: readonly ResultColumn[]): Table {
+  return { columns: columns.map(({ name }) => name), rows: decodeRows(bytes, columns) };
 }

@@ -1,11 +1,10 @@
 /// <reference path="./pg.d.ts" />
 /** A connection to PostgreSQL. The package pg is loaded when the first connection is made. */
+import type { Duplex } from "node:stream";
 import type { Client, ProtocolConnection, Settings, Submittable } from "pg";
 import { StorageError } from "../sqlite/storage-error.ts";
 import { type Place, toConnectError, toLossError } from "./errors.ts";
-import type { Execution } from "./execution.ts";
 import { passwordFromFile } from "./password-file.ts";
-import type { Table } from "./table.ts";
 
 export type { Settings } from "pg";
 
@@ -68,12 +67,6 @@ export class Connection {
     return rows;
   }
 
-  /** Executes a prepared statement. */
-  execute(execution: Execution): Promise<Table> {
-    this.#client.query(execution);
-    return this.#answer(execution.result);
-  }
-
   /** Runs statements without values. */
   async run(text: string): Promise<void> {
     await this.#answer(this.#client.query({ text, rowMode: "array" }));
@@ -82,6 +75,13 @@ export class Connection {
   /** Sends messages that end with a Sync; fails with the first error, on which `done` counts the statements before it. */
   send(messages: Buffer): Promise<void> {
     return this.#answer(new Promise((resolve, reject) => this.#client.query(new Messages(messages, resolve, reject))));
+  }
+
+  /** The stream, for a caller that speaks the protocol from now on; of this object, nothing else may be used afterwards. */
+  handOver(): Duplex {
+    const { stream } = this.#client.connection;
+    stream.removeAllListeners("data");
+    return stream;
   }
 
   close(): Promise<void> {

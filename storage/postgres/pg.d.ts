@@ -1,5 +1,6 @@
 /** What Millrace uses of the packages pg and pgpass. */
 declare module "pg" {
+  import type { Duplex } from "node:stream";
   export interface QueryResult<Row> {
     rows: Row[];
   }
@@ -17,21 +18,15 @@ declare module "pg" {
     keepAliveInitialDelayMillis: number;
   }
   export interface ProtocolConnection {
-    stream: { write(bytes: Uint8Array): boolean; destroy(): void };
-  }
-  export interface RowDescription {
-    fields: { name: string; dataTypeID: number }[];
-  }
-  export interface DataRow {
-    fields: (string | null)[];
+    stream: Duplex;
   }
   /** Takes the place of a query, and speaks the protocol itself. */
   export interface Submittable {
     submit(connection: ProtocolConnection): null;
     handleError(error: Error): void;
     handleReadyForQuery(): void;
-    handleRowDescription(message: RowDescription): void;
-    handleDataRow(message: DataRow): void;
+    handleRowDescription(): void;
+    handleDataRow(): void;
     handleEmptyQuery(): void;
     handlePortalSuspended(): void;
     handleCommandComplete(): void;

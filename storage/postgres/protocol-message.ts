@@ -7,10 +7,19 @@ export const CODE = {
   close: 67,
   describe: 68,
   execute: 69,
+  flush: 72,
   parse: 80,
   portal: 80,
+  query: 81,
   statement: 83,
   sync: 83,
+  commandComplete: 67,
+  dataRow: 68,
+  emptyQuery: 73,
+  error: 69,
+  portalSuspended: 115,
+  ready: 90,
+  rowDescription: 84,
 } as const;
 
 /** Adds a message; `put` adds its content. */
@@ -24,3 +33,12 @@ export function message(buffer: MessageBuffer, code: number, put: () => void): v
 
 /** The length counts itself. */
 const LENGTH_BYTES = 4;
+/** Code and length. */
+export const HEADER_BYTES = 1 + LENGTH_BYTES;
+
+/** Where the message ends that begins here; null if the bytes end before. */
+export function messageEnd(bytes: Buffer, from: number, filled = bytes.length): number | null {
+  if (from + HEADER_BYTES > filled) return null;
+  const end = from + 1 + bytes.readInt32BE(from + 1);
+  return end > filled ? null : end;
+}

@@ -1,37 +1,48 @@
 /**
  * Reads on one connection. A portal, which gives the rows of a statement in portions, lives in a transaction; where the caller
- * began none, the first portal begins one and the last ends it.
+ * began none, the first portal that has more rows begins one and the last ends it.
  */
 import { StorageError } from "../sqlite/storage-error.ts";
-import type { Connection } from "./connection.ts";
-import { Execution } from "./execution.ts";
-import type { Table } from "./table.ts";
+import type { ReadConnection, ServerAnswer } from "./read-connection.ts";
+import { BEGIN_HERE, type Execution, executeOpen, executePortal, executeWhole, SYNC, simpleQuery } from "./read-messages.ts";
+import type { ResultColumn } from "./server-messages.ts";
 
 /** Statements that a connection prepares; further texts are parsed at each call. */
 const PREPARED_MAX = 256;
 
-/** Rows, and the portal that has more of them. */
+/** A statement and its values. */
+export interface StatementRead {
+  text: string;
+  values: readonly unknown[];
+  /** Highest number of rows; 0 for all. */
+  rowsMax: number;
+  /** Whether the columns are asked for. */
+  described: boolean;
+}
+
+/** Messages of the server with rows, and the portal that has more of them. */
 export interface ReadPortion {
-  table: Table;
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Null where they were not asked for. */
+  columns: ResultColumn[] | null;
   portal: string | null;
 }
 
 export class ReadSession {
-  readonly #connection: Connection;
+  readonly #connection: ReadConnection;
   /** Names of prepared statements by text. */
   readonly #prepared = new Map<string, string>();
-  /** First executions of open portals. */
-  readonly #portals = new Map<string, Execution>();
+  readonly #portals = new Set<string>();
   #named = 0;
   /** Who has begun the transaction. */
   #transaction: "caller" | "portal" | null = null;
 
-  constructor(connection: Connection) {
+  constructor(connection: ReadConnection) {
     this.#connection = connection;
   }
 
   /** The connection to the database. */
-  get connection(): Connection {
+  get connection(): ReadConnection {
     return this.#connection;
   }
 
@@ -40,28 +51,35 @@ export class ReadSession {
     const begins = text === "BEGIN";
     this.#transaction = begins ? "caller" : null;
     this.#portals.clear();
-    await this.#connection.run(begins ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : text);
+    await this.#connection.ask(simpleQuery(begins ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : text), "ready");
   }
 
-  /** All rows of a statement, or the first ones; `rowsMax` 0 is all. */
-  async all(text: string, values: readonly unknown[], rowsMax: number): Promise<Table> {
-    return (await this.#execute(text, values, "", rowsMax)).table;
+  /** All rows of a statement, or the first ones. */
+  async all(read: StatementRead): Promise<ReadPortion> {
+    const answer = await this.#execute(read, "", (execution) => this.#connection.ask(executeWhole(execution), "ready"));
+    return portionOf(answer, null);
   }
 
   /** The first rows of a statement. */
-  async open(text: string, values: readonly unknown[], rowsMax: number): Promise<ReadPortion> {
+  async open(read: StatementRead): Promise<ReadPortion> {
     this.#named += 1;
-    return await this.#execute(text, values, `portal_${this.#named}`, rowsMax);
+    const portal = `portal_${this.#named}`;
+    if (this.#transaction !== null) {
+      const within = await this.#execute(read, portal, (execution) => this.#connection.ask(executeWhole(execution), "ready"));
+      return this.#opened(within, portal);
+    }
+    const answer = await this.#execute(read, portal, (execution) => this.#askOpen(execution));
+    if (answer.suspended) this.#transaction = "portal";
+    this.#connection.tell(answer.suspended ? BEGIN_HERE : SYNC);
+    return this.#opened(answer, portal);
   }
 
   async next(portal: string, rowsMax: number): Promise<ReadPortion> {
-    const first = this.#portals.get(portal);
-    if (first === undefined) throw new StorageError("reader", "the portal is closed, or its connection is lost");
-    const execution = Execution.continue(portal, rowsMax, first);
-    const table = await this.#connection.execute(execution);
-    if (execution.suspended) return { table, portal };
+    if (!this.#portals.has(portal)) throw new StorageError("reader", "the portal is closed, or its connection is lost");
+    const answer = await this.#connection.ask(executePortal(portal, rowsMax), "ready");
+    if (answer.suspended) return portionOf(answer, portal);
     this.close(portal);
-    return { table, portal: null };
+    return portionOf(answer, null);
   }
 
   /**
@@ -70,29 +88,47 @@ export class ReadSession {
    */
   close(portal: string): void {
     this.#portals.delete(portal);
-    if (this.#transaction === "portal" && this.#portals.size === 0) this.exec("COMMIT").catch(() => undefined);
+    if (this.#transaction === "portal" && this.#portals.size === 0) this.#end("COMMIT");
   }
 
-  async #execute(text: string, values: readonly unknown[], portal: string, rowsMax: number): Promise<ReadPortion> {
-    const known = this.#prepared.get(text);
-    const name = known ?? this.#nameFor(text);
-    const begins = portal !== "" && this.#transaction === null;
-    if (begins) this.#transaction = "portal";
-    const before = begins ? "BEGIN READ ONLY" : null;
-    const unprepared = known === undefined ? text : null;
-    const execution = Execution.begin({ name, text: unprepared, values, portal, rowsMax, before });
+  #opened(answer: ServerAnswer, portal: string): ReadPortion {
+    if (answer.suspended) this.#portals.add(portal);
+    return portionOf(answer, answer.suspended ? portal : null);
+  }
+
+  /** Executes a statement whose portal may have more rows. Most have none: then it costs no transaction of its own. */
+  async #askOpen(execution: Execution): Promise<ServerAnswer> {
     try {
-      const table = await this.#connection.execute(execution);
-      if (known === undefined && name !== "") this.#prepared.set(text, name);
-      if (portal === "") return { table, portal: null };
-      if (!execution.suspended) this.close(portal);
-      else this.#portals.set(portal, execution);
-      return { table, portal: execution.suspended ? portal : null };
+      return await this.#connection.ask(executeOpen(execution), "executed");
     } catch (error) {
-      // A statement that failed ends the transaction of its portals.
-      if (this.#transaction === "portal") await this.exec("ROLLBACK").catch(() => undefined);
+      this.#connection.tell(SYNC);
       throw error;
     }
+  }
+
+  async #execute(
+    { text, values, rowsMax, described }: StatementRead,
+    portal: string,
+    ask: (execution: Execution) => Promise<ServerAnswer>,
+  ): Promise<ServerAnswer> {
+    const known = this.#prepared.get(text);
+    const name = known ?? this.#nameFor(text);
+    try {
+      const answer = await ask({ name, text: known === undefined ? text : null, values, described, portal, rowsMax });
+      if (known === undefined && name !== "") this.#prepared.set(text, name);
+      return answer;
+    } catch (error) {
+      // A statement that failed ends the transaction of its portals.
+      if (this.#transaction === "portal") this.#end("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Ends the transaction of the portals. */
+  #end(text: "COMMIT" | "ROLLBACK"): void {
+    this.#transaction = null;
+    this.#portals.clear();
+    this.#connection.tell(simpleQuery(text));
   }
 
   /** A new name at each attempt: it is not known whether a statement that failed is prepared. */
@@ -101,4 +137,8 @@ export class ReadSession {
     this.#named += 1;
     return `read_${this.#named}`;
   }
+}
+
+function portionOf({ bytes, columns }: ServerAnswer, portal: string | null): ReadPortion {
+  return { bytes, columns, portal };
 }

@@ -44,6 +44,28 @@ t.test("nothing arrives while work is under way that leads to earlier outcomes",
   t.ok(order.isIdle);
 });
 
+/** What a test waits for at the server. */
+function serverSignals() {
+  const reading = Promise.withResolvers<void>();
+  const armings = new Map<string, PromiseWithResolvers<void>>();
+  const arming = (identity: string): PromiseWithResolvers<void> => {
+    const known = armings.get(identity) ?? Promise.withResolvers<void>();
+    armings.set(identity, known);
+    return known;
+  };
+  /** Resolves when the engine and the flow have the answers to the arming of these waits. */
+  const armed = async (...identities: string[]): Promise<void> => {
+    await Promise.all(identities.map((identity) => arming(identity).promise));
+    await nextTurn();
+  };
+  /** Resolves when the waits have been read for the first time, and what follows from that has happened. */
+  const read = async (): Promise<void> => {
+    await reading.promise;
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+  };
+  return { arming, reading, armed, read };
+}
+
 /** A server that stores steps and settles waits at the times given. */
 function fakeServer() {
   const steps = new Map<string, Step>();
@@ -54,13 +76,7 @@ function fakeServer() {
   const comes = new Map<string, number>();
   const reads = { count: 0 };
   const requests: string[] = [];
-  const arming = new Map<string, PromiseWithResolvers<void>>();
-  const readings = Promise.withResolvers<void>();
-  const answer = (identity: string): PromiseWithResolvers<void> => {
-    const known = arming.get(identity) ?? Promise.withResolvers<void>();
-    arming.set(identity, known);
-    return known;
-  };
+  const { arming, reading, ...signals } = serverSignals();
   const services = {
     steps: async () => [...steps.values()],
     step: async (identity: string) => {
@@ -70,7 +86,7 @@ function fakeServer() {
     },
     waits: async (after: number) => {
       reads.count += 1;
-      readings.resolve();
+      reading.resolve();
       return [...waits.values()].filter(({ id }) => id > after).map((wait) => ({ ...wait, url: null }));
     },
     address: async () => "http://127.0.0.1",
@@ -85,7 +101,7 @@ function fakeServer() {
         const wait = waits.get(identity) ?? { ...about, ...none, settled_at, outcome };
         waits.set(identity, wait);
         if (comes.has(identity)) settle(identity, comes.get(identity) ?? 0);
-        answer(identity).resolve();
+        arming(identity).resolve();
         return { ...wait, url: kind === "callback" ? "/api/callbacks/1" : null };
       });
     },
@@ -100,16 +116,6 @@ function fakeServer() {
     if (wait === undefined) throw new Error(`${identity} is not armed`);
     waits.set(identity, { ...wait, settled_at: atUs, outcome: { kind: "timed_out" } });
   };
-  /** Resolves when the engine and the flow have the answers to the arming of these waits. */
-  const armed = async (...identities: string[]): Promise<void> => {
-    await Promise.all(identities.map((identity) => answer(identity).promise));
-    await nextTurn();
-  };
-  /** Resolves when the waits have been read for the first time, and what follows from that has happened. */
-  const read = async (): Promise<void> => {
-    await readings.promise;
-    for (let turn = 0; turn < 5; turn++) await nextTurn();
-  };
   return {
     services,
     came,
@@ -118,8 +124,7 @@ function fakeServer() {
     requests,
     store,
     settle,
-    armed,
-    read,
+    ...signals,
     counts: () => ({ steps: steps.size, waits: waits.size }),
   };
 }
