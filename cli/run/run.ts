@@ -3,7 +3,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { rerunAt } from "#protocol/records/state";
 import { type Millrace, MillraceError, type Run } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "../connection.ts";
@@ -21,11 +20,6 @@ import {
   parseTarget,
 } from "./flow-target.ts";
 import { RunFollower } from "./follow-run.ts";
-
-/** A rerun that has not appeared this long after its time is not expected any more. */
-const RERUN_LATE_MS = 30_000;
-const RERUN_POLL_MS = 500;
-const RERUN_PAGE = 100;
 
 export interface FollowedOptions extends ConnectionOptions {
   quiet?: boolean;
@@ -154,7 +148,7 @@ export async function follow(client: Millrace, created: Run, options: FollowedOp
     if (dueUs === null) return exitCodeOf(ended);
     if (!quiet)
       out.line(out.paint("dim", `It is run again at ${dateTime(dueUs)}. Press Ctrl-C to leave; it is run again all the same.`));
-    const rerun = await rerunOf(client, ended, dueUs);
+    const rerun = await rerunOf(client, ended);
     if (rerun === null) {
       if (options.json === true) out.json(ended);
       return exitCodeOf(ended);
@@ -177,36 +171,19 @@ function say(ended: Run, options: FollowedOptions, out: Terminal): void {
   else for (const line of endLines(ended, out)) out.line(line);
 }
 
-/**
- * The run that the server creates for a crashed run; null if none was created, as after the cancel of a backfill, and after a
- * signal.
- */
-async function rerunOf(client: Millrace, crashed: Run, dueUs: number): Promise<Run | null> {
-  const lastMs = dueUs / 1000 + RERUN_LATE_MS;
-  let left = false;
-  const leave = () => {
-    left = true;
-  };
+/** The run that the server creates for a crashed run; null if none was created, as after the cancel of a backfill, and after a signal. */
+async function rerunOf(client: Millrace, crashed: Run): Promise<Run | null> {
+  const left = new AbortController();
+  const leave = () => left.abort();
   process.on("SIGINT", leave).on("SIGTERM", leave);
   try {
-    for (let listedMs = 0; listedMs < lastMs && !left; ) {
-      await sleep(RERUN_POLL_MS);
-      listedMs = Date.now();
-      const rerun = await createdFor(client, crashed);
-      if (rerun !== null) return rerun;
-    }
-    return null;
+    return await client.runs.rerunOf(crashed, { signal: left.signal });
+  } catch (error) {
+    if (left.signal.aborted) return null;
+    throw error;
   } finally {
     process.off("SIGINT", leave).off("SIGTERM", leave);
   }
-}
-
-async function createdFor(client: Millrace, { id, flow_name, project }: Run): Promise<Run | null> {
-  for await (const run of client.runs.list({ flow: flow_name, project }, { pageSize: RERUN_PAGE })) {
-    if (run.parent_run_id === id && run.created_by === `crash:${id}`) return run;
-    if (run.id <= id) return null;
-  }
-  return null;
 }
 
 /** 0 completed, 1 failed or crashed, 2 any other end; a skipped run did not run. */

@@ -1,4 +1,4 @@
-import { flow, log, run, Type } from "millrace";
+import { flow, log, Type } from "millrace";
 
 export const thumbnail = flow(
   "thumbnail",
@@ -6,11 +6,13 @@ export const thumbnail = flow(
   async ({ image, width }) => `${image}-${width}.png`,
 );
 
-export const gallery = flow("gallery", { parameters: Type.Object({ images: Type.Array(Type.String()) }) }, async ({ images }) => {
+const Gallery = Type.Object({ title: Type.String(), images: Type.Array(Type.String()) });
+
+export const gallery = flow("gallery", { parameters: Gallery }, async ({ title, images }) => {
   const cover = await thumbnail.runAndWait({ image: images[0] ?? "none", width: 800 });
   const started = await thumbnail.startMany(
     images.map((image) => ({ image })),
-    { tags: ["gallery"], idempotencyKey: `gallery-${run.id}` },
+    { tags: ["gallery"], idempotencyKey: `gallery ${title}` },
   );
   log.info("the cover is", cover, "and", started.length, "thumbnails are under way");
   return await Promise.all(started.map((each) => each.result()));

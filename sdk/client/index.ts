@@ -50,7 +50,7 @@ export type { CreateManyOptions, CreateRun, LogFilter, NewRun, RunCountsFilter, 
 export type { StreamData, StreamFilter, StreamMessage, StreamOptions } from "./stream.ts";
 export type { TaskRunFilter } from "./task-runs.ts";
 export type { SetVariable } from "./variables.ts";
-export { type EndedRun, hasEnded, type ResultOf, type WaitOptions } from "./wait.ts";
+export { type EndedRun, hasEnded, type RerunOptions, type ResultOf, type WaitOptions } from "./wait.ts";
 
 /** Location of the server. With neither url nor socket, the running server of `home` is found by its discovery file. */
 export interface MillraceOptions {

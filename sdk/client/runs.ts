@@ -26,7 +26,7 @@ import type {
   TaskRun,
   TransitionBody,
 } from "./records.ts";
-import { type EndedRun, type WaitOptions, waitForRun } from "./wait.ts";
+import { type EndedRun, type RerunOptions, rerunOf, type WaitOptions, waitForRun } from "./wait.ts";
 
 /** A page of the task runs or artifacts of a run. */
 export interface PartOptions {
@@ -262,5 +262,13 @@ export class Runs {
    */
   waitFor<Result = unknown>(id: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return waitForRun<Result>(this.#http, id, options);
+  }
+  /**
+   * The run that repeats a crashed run, once it exists; null for a run that is not run again: one that did not crash, reached its
+   * limit of crashes, or belongs to a cancelled backfill. The server creates it some seconds after the crash.
+   * @throws MillraceError when the server is not reached for too long
+   */
+  rerunOf(crashed: Run, options: RerunOptions = {}): Promise<Run | null> {
+    return rerunOf(this.#http, crashed, options);
   }
 }

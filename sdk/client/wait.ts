@@ -1,8 +1,9 @@
-/** Waits for the end of a run. */
+/** Waits for the end of a run, and for the run that repeats a crashed one. */
 
-import { lostResultBytes, lostResultReason } from "#protocol/records/state";
+import { lostResultBytes, lostResultReason, rerunAt } from "#protocol/records/state";
 import { MillraceError } from "./error.ts";
 import { type Http, pause } from "./http.ts";
+import type { Page } from "./listing.ts";
 import type { Run } from "./records.ts";
 import { ResultLostError, ResultTooLargeError } from "./result-lost-error.ts";
 
@@ -25,7 +26,15 @@ export interface WaitOptions {
   timeoutMs?: number | undefined;
   /** Longest time in ms without reaching the server before its failure is thrown. Default 60,000. */
   retryForMs?: number | undefined;
+  /**
+   * With true, a run that crashed and is run again has not ended yet: the wait goes on with the run that repeats it, which is the
+   * `run` of the result. Default false.
+   */
+  reruns?: boolean | undefined;
 }
+
+/** Options of `rerunOf`. */
+export type RerunOptions = Pick<WaitOptions, "signal" | "retryForMs">;
 
 const TERMINAL: ReadonlySet<string> = new Set(["Completed", "Failed", "Cancelled", "Crashed"]);
 /** How long one request waits: proxies commonly cut a request that got no answer for 30 s. */
@@ -33,6 +42,9 @@ const WAIT_MS = 25_000;
 /** Between requests that were answered sooner: the server stops, cannot be reached, or does not know `wait_ms`. */
 const PAUSE_MS = 500;
 const RETRY_FOR_MS = 60_000;
+/** A rerun that has not appeared this long after its time is not expected any more. */
+const RERUN_LATE_MS = 30_000;
+const RERUN_PAGE = 200;
 
 /**
  * True when a run has ended.
@@ -60,16 +72,57 @@ export function hasEnded(run: Run): boolean {
  */
 export async function waitForRun<Result>(http: Http, runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
   const first = await readRun(http, runId, options.signal);
-  if (hasEnded(first)) return endedRun(first);
+  if (hasEnded(first) && !(options.reruns === true && rerunAt(first.state) !== null)) return endedRun(first);
   const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
-  const waits = [untilEnded(http, runId, signal, options.retryForMs ?? RETRY_FOR_MS)];
+  const waits = [untilOver(http, first, { ...options, signal })];
   if (options.timeoutMs !== undefined) waits.push(timeLimit(runId, options.timeoutMs, signal));
   try {
     return endedRun(await Promise.race(waits));
   } finally {
     stop.abort();
     await Promise.allSettled(waits);
+  }
+}
+
+async function untilOver(http: Http, first: Run, options: WaitOptions & { signal: AbortSignal }): Promise<Run> {
+  const { signal, retryForMs = RETRY_FOR_MS, reruns = false } = options;
+  for (let run = first; ; ) {
+    if (!hasEnded(run)) run = await untilEnded(http, run.id, signal, retryForMs);
+    const rerun = reruns ? await rerunOf(http, run, options) : null;
+    if (rerun === null) return run;
+    run = rerun;
+  }
+}
+
+/**
+ * The run that the server creates for a crashed run, once it exists; null for a run that is not run again.
+ * @throws MillraceError when the server is not reached for too long
+ */
+export async function rerunOf(http: Http, crashed: Run, options: RerunOptions = {}): Promise<Run | null> {
+  const dueUs = rerunAt(crashed.state);
+  if (dueUs === null) return null;
+  const { signal, retryForMs = RETRY_FOR_MS } = options;
+  const { id, flow_id } = crashed;
+  let lastMs = dueUs / 1000 + RERUN_LATE_MS;
+  let reachedMs = Date.now();
+  for (let cursor = id; ; ) {
+    try {
+      const query = { flow_id, sort: "created_asc", limit: RERUN_PAGE, cursor };
+      const { items } = await http.get<Page<Run>>("/api/runs", query, signal);
+      const rerun = items.find(({ created_by }) => created_by === `crash:${id}`);
+      if (rerun !== undefined) return rerun;
+      reachedMs = Date.now();
+      cursor = items.at(-1)?.id ?? cursor;
+      if (items.length === RERUN_PAGE) continue;
+      if (reachedMs > lastMs) return null;
+    } catch (error) {
+      ifPassing(error);
+      if (Date.now() - reachedMs >= retryForMs) throw error;
+      // A server that is away creates the rerun when it is back.
+      lastMs = Math.max(lastMs, Date.now() + RERUN_LATE_MS);
+    }
+    await pause(PAUSE_MS, signal);
   }
 }
 

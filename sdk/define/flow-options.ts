@@ -1,5 +1,6 @@
 import type { StateType } from "#protocol/records/state";
-import { noteUnknownOptions, type OptionNames } from "./declaration-notes.ts";
+import { upstreamValue } from "#protocol/values/upstream-value";
+import { noteUnknownOptions, noteWarning, type OptionNames } from "./declaration-notes.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 import { FLOW_HOOK_NAMES, type FlowHooks, hookedStates } from "./hooks.ts";
 import { checkRetryOptions, RETRY_NAMES, type RetryOptions } from "./retry.ts";
@@ -11,7 +12,10 @@ export interface After {
   flows: readonly string[];
   /** Parameter that identifies a batch: one run per value, once every upstream completed a run for it. */
   key?: string;
-  /** Parameters of the run; texts such as "{{ run.parameters.day }}" are filled in from the upstream run. */
+  /**
+   * Parameters of the run. A text that is exactly "{{ run.parameters.day }}" (any parameter), "{{ run.id }}", "{{ run.name }}" or
+   * "{{ run.external_id }}" is replaced by that value of the upstream run; other texts stay as they are.
+   */
   parameters?: Record<string, unknown>;
 }
 
@@ -80,8 +84,14 @@ export function noteFlowOptions(flow: string, options: FlowOptions): void {
   noteUnknownOptions(owner, options, NAMES);
   noteUnknownOptions(`hooks of ${owner}`, options.hooks, FLOW_HOOK_NAMES);
   noteUnknownOptions(`disableAfter of ${owner}`, options.disableAfter, { failures: true, within: true, pause: true });
-  if (typeof options.after === "object" && "flows" in options.after)
-    noteUnknownOptions(`after of ${owner}`, options.after, { flows: true, key: true, parameters: true });
+  if (typeof options.after !== "object" || !("flows" in options.after)) return;
+  noteUnknownOptions(`after of ${owner}`, options.after, { flows: true, key: true, parameters: true });
+  for (const [name, value] of Object.entries(options.after.parameters ?? {}))
+    if (typeof value === "string" && value.includes("{{") && upstreamValue(value) === null)
+      noteWarning(
+        `after of ${owner} passes the parameter "${name}" on as the text ${JSON.stringify(value)}; only a text that is exactly one of ` +
+          "{{ run.parameters.<name> }}, {{ run.id }}, {{ run.name }}, {{ run.external_id }} is filled in",
+      );
 }
 
 /** FlowOptions in the wire form (interface: FlowOptions); every field of the interface is always sent. */

@@ -8,8 +8,9 @@ export interface StartOptions {
   /** In addition to those of the flow. */
   tags?: readonly string[];
   /**
-   * Two starts with one key create one run (for 24 hours). In a durable flow the key identifies the child instead. Pass a key
-   * where the code may run again, as after a crash.
+   * Two starts with one key and the same parameters create one run (for 24 hours), also from a run that repeats another one after a
+   * crash. In a durable flow the key identifies the child instead. Pass a key that names the work, and not the run that starts
+   * it, where the code may run again.
    */
   idempotencyKey?: string;
   /** Ends the request and the wait, not the run. */
@@ -27,6 +28,7 @@ export interface StartedFlow {
 export interface StartingRun {
   readonly id: number;
   readonly project: string;
+  readonly origin: { readonly createdBy: string };
   readonly controller: { readonly signal: AbortSignal };
 }
 
@@ -34,7 +36,10 @@ export interface StartingRun {
 export interface StartedRun<Result> {
   /** The id of the run. */
   readonly id: number;
-  /** Waits for its end. @throws RunError for every end but Completed; ChildFailed in a durable flow */
+  /**
+   * Waits for its end; for a run that crashes and is run again, for the end of the run that repeats it. @throws RunError for
+   * every end but Completed; ChildFailed in a durable flow
+   */
   result(): Promise<Result>;
 }
 

@@ -4,8 +4,20 @@ import { echoLine } from "./log-echo.ts";
 
 const LOOK_AGAIN_MS = 300;
 
-/** Waits for the end of a run that an engine executes, and prints its log lines as they are stored. */
+/**
+ * Waits for the end of a run that an engine executes, and after a crash of the run that repeats it; prints log lines as they are
+ * stored.
+ */
 export async function followRun(client: Millrace, id: number): Promise<EndedRun> {
+  for (let followed = id; ; ) {
+    const ended = await followOne(client, followed);
+    const rerun = await client.runs.rerunOf(ended.run);
+    if (rerun === null) return ended;
+    followed = rerun.id;
+  }
+}
+
+async function followOne(client: Millrace, id: number): Promise<EndedRun> {
   const ended = new AbortController();
   const waiting = client.waitFor(id).finally(() => ended.abort());
   // A failure is reported at the end, after the earlier lines.

@@ -15,6 +15,9 @@ type Items = readonly Record<string, unknown>[];
 type Place = Pick<CreateRun, "flow" | "project"> & Partial<CreateRun>;
 
 const NOT_FOUND = 404;
+const CONFLICT = 409;
+/** What a run is created by that repeats another one. */
+const REPEATS = /^(?:crash|retry):(\d+)$/;
 
 /** From the code of a run: the flow is one of the run's project. While the server is away, the requests wait for it. */
 export async function startFromRun(
@@ -30,14 +33,56 @@ export async function startFromRun(
   const signals = [run.controller.signal, ...(options.signal === undefined ? [] : [options.signal])];
   const given = { ...options, idempotencyKey: options.idempotencyKey ?? randomUUID(), signal: AbortSignal.any(signals) };
   const known: Place = { flow: definition.name, project: definition.project ?? run.project };
-  const create = (place: Place) =>
-    patiently(() => createRuns(client, place, items, { ...given, createdBy: `run:${run.id}` }), given.signal);
+  const createAs = (id: number) => (place: Place) =>
+    patiently(() => createRuns(client, place, items, { ...given, createdBy: `run:${id}` }), given.signal);
+  const create = async (place: Place) =>
+    options.idempotencyKey === undefined
+      ? await createAs(run.id)(place)
+      : await createOnce(client, run, (id) => createAs(id)(place));
   const ids = await create(known).catch(async (error: unknown) => {
     // No server has seen the flow: it is registered with its first run.
     if (!(error instanceof MillraceError && error.status === NOT_FOUND)) throw error;
     return await create({ ...(await placed(client, definition)), project: known.project });
   });
-  return ids.map((id) => startedRun(id, () => patiently(() => client.waitFor(id, { signal: given.signal }), given.signal)));
+  const wait = { signal: given.signal, reruns: true };
+  return ids.map((id) => startedRun(id, () => patiently(() => client.waitFor(id, wait), given.signal)));
+}
+
+/**
+ * With a key of its own, a run that repeats another one gets the runs that the other one has started. A request is the same for the
+ * server only if it names the same creator.
+ * @param createAs makes the request as the code of this run
+ */
+async function createOnce<T>(client: Millrace, run: StartingRun, createAs: (id: number) => Promise<T>): Promise<T> {
+  try {
+    return await createAs(run.id);
+  } catch (mismatch) {
+    if (!isConflict(mismatch)) throw mismatch;
+    for (let by = run.origin.createdBy; ; ) {
+      const [, earlier] = REPEATS.exec(by) ?? [];
+      if (earlier === undefined) throw mismatch;
+      try {
+        return await createAs(Number(earlier));
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+      by = await patiently(() => creatorOf(client, Number(earlier)));
+    }
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof MillraceError && error.status === CONFLICT;
+}
+
+/** Empty for a run that was deleted. */
+async function creatorOf(client: Millrace, id: number): Promise<string> {
+  try {
+    return (await client.runs.get(id)).created_by ?? "";
+  } catch (error) {
+    if (error instanceof MillraceError && error.status === NOT_FOUND) return "";
+    throw error;
+  }
 }
 
 /** From code outside of a run. Without a server, the runs wait in the home for one. */
@@ -53,7 +98,7 @@ export async function startFromOutside(
   const ids = await withClient(async (client) =>
     createRuns(client, await placed(client, definition), items, { ...options, createdBy }),
   );
-  return ids.map((id) => startedRun(id, () => withClient((client) => client.waitFor(id, { signal }))));
+  return ids.map((id) => startedRun(id, () => withClient((client) => client.waitFor(id, { signal, reruns: true }))));
 }
 
 /** Where engines find the flow. @throws Error for a flow that the server serves from another file */

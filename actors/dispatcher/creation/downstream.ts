@@ -4,15 +4,13 @@ import { NAME_LENGTH_MAX } from "#protocol/limits";
 import type { State } from "#protocol/records/state";
 import { canonicalJson, copyPart, mergeParts, parseKeepingFractions } from "#protocol/values/json";
 import { parameterDefaults } from "#protocol/values/parameters";
+import { upstreamValue } from "#protocol/values/upstream-value";
 import type { Flow } from "../../core/state/flow.ts";
 import type { Run, RunTexts } from "../../core/state/run.ts";
 import type { CompletedRun, Turn } from "../../core/turn.ts";
 import { keysOf, nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts";
 import { addRun } from "./new-run.ts";
 import type { EndedAtOnce } from "./overlap.ts";
-
-/** A text that consists of exactly one of these expressions is replaced by the value, with the value's type. */
-const EXPRESSION = /^\{\{\s*run\.(id|name|external_id|parameters\.([A-Za-z_][A-Za-z0-9_]*))\s*\}\}$/;
 
 /**
  * Creates the downstream runs of the runs that completed. A run that ends at its creation completes in turn; such runs join
@@ -117,16 +115,16 @@ function downstreamParameters(flow: Flow, upstream: RunTexts, upstreamId: number
   for (const name of declared) if (Object.hasOwn(given, name)) copyPart(given, name, parameters);
   const after = flow.options.after?.parameters ?? {};
   for (const [name, value] of Object.entries(after)) {
-    const [expression, fact, parameter] = (typeof value === "string" ? EXPRESSION.exec(value) : null) ?? [];
-    if (expression === undefined) copyPart(after, name, parameters);
-    else if (parameter === undefined) parameters[name] = factOf(upstreamId, upstream, fact);
-    else if (Object.hasOwn(given, parameter)) copyPart(given, parameter, parameters, name);
+    const wanted = typeof value === "string" ? upstreamValue(value) : null;
+    if (wanted === null) copyPart(after, name, parameters);
+    else if (wanted.parameter === null) parameters[name] = factOf(upstreamId, upstream, wanted.fact);
+    else if (Object.hasOwn(given, wanted.parameter)) copyPart(given, wanted.parameter, parameters, name);
     else parameters[name] = null;
   }
   return parameters;
 }
 
-function factOf(id: number, { name, external_id }: RunTexts, fact: string | undefined): unknown {
+function factOf(id: number, { name, external_id }: RunTexts, fact: string): unknown {
   if (fact === "id") return id;
   return fact === "name" ? name : external_id;
 }

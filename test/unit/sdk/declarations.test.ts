@@ -32,6 +32,26 @@ t.test("an unknown option of a flow, a task, their hooks or a schedule is named 
   t.equal(warnings.length, 5);
 });
 
+t.test("a text in the parameters of after that looks like an expression, and is none, is named", async (t) => {
+  const after = (parameters: object) => `
+    import { flow } from "millrace";
+    export const next = flow("next", { after: { flows: ["load"], parameters: ${JSON.stringify(parameters)} } }, () => 1);
+  `;
+  const good = {
+    day: "{{ run.parameters.day }}",
+    id: "{{run.id}}",
+    name: "{{ run.name }}",
+    plain: "a { text }",
+    list: ["{{ x }}"],
+  };
+  t.same(await warningsOf(t.testdir({ "good.ts": after(good) }), "good.ts"), []);
+  const bad = { text: "run {{ run.id }}", day: "{{ parameters.day }}" };
+  t.match(await warningsOf(t.testdir({ "bad.ts": after(bad) }), "bad.ts"), [
+    /^after of flow "next" passes the parameter "text" on as the text "run {{ run.id }}"; only a text that is exactly one of /,
+    /^after of flow "next" passes the parameter "day" on as the text /,
+  ]);
+});
+
 t.test("a script says the same on standard error", async (t) => {
   const index = JSON.stringify(new URL("../../../sdk/index.ts", import.meta.url).href);
   const directory = t.testdir({ "s.mjs": `import { task } from ${index}; task("t", { retrys: 1 }, () => 1);` });
