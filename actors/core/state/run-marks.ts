@@ -75,8 +75,10 @@ export function markMove(run: Run, before: StateType, byEngine: boolean, nowUs: 
     addCommit(run, "f", ENDS_LENGTH_MAX);
   } else if (type === "Running") add(run, "r", us);
   else if (type === "Paused") add(run, "p", us);
-  else if (type === "Scheduled") {
-    const letter = LETTER_OF_NAME.get(name);
+  else {
+    const waits = type === "Scheduled" ? LETTER_OF_NAME.get(name) : undefined;
+    // A run that a person moved out of its end waits again.
+    const letter = waits ?? (isTerminal(before) ? "d" : undefined);
     if (letter !== undefined) add(run, letter, us);
   }
 }

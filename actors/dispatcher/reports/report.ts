@@ -207,10 +207,11 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing
   const fenced = standing === "fenced";
   switch (event.kind) {
     case "task_run_created":
-      if (!fenced) createTask(turn, run, event);
-      return !fenced;
+      if (fenced || isTaken(run, standing)) return false;
+      createTask(turn, run, event);
+      return true;
     case "task_run_transition":
-      return !fenced && transitionTask(turn, run, event);
+      return !fenced && !isTaken(run, standing) && transitionTask(turn, run, event);
     case "logs":
       collectLogs(turn, run, event.logs, logs);
       return true;
@@ -229,6 +230,14 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing
       if (!fenced) putArtifact(turn, run, event, logs);
       return !fenced;
   }
+}
+
+/**
+ * Whether a person or a rule has taken the run from the engine that reports: its task runs have ended with that move, and the
+ * engine, which stops, would not end further ones.
+ */
+function isTaken(run: Run, standing: Standing): boolean {
+  return standing === "leased" && !run.assigned && run.state.details["forced"] === true;
 }
 
 function createTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "task_run_created" }>): void {

@@ -55,6 +55,8 @@ export function enterState(
 ): void {
   const before = run.state;
   const revived = isTerminal(before.type) && !isTerminal(state.type);
+  if (mover === "server" && leavesTasks(turn, run, state, force))
+    endTasks(turn, run, "Cancelled", `the run was moved to ${state.name}`);
   run.movedUs = turn.receivedUs;
   if (isTerminal(before.type)) turn.rows.countEnded(run.flow, "", run, -1);
   run.state = state;
@@ -84,6 +86,17 @@ export function enterState(
   if (mover === "server") requestHookCall(turn, run);
   if (revived && before.type === "Completed") noteCompletion(turn, run, false);
   afterMove(turn, run, state, force);
+}
+
+/**
+ * Whether a move of the server, a person or a rule leaves the run without an engine that says how its task runs under way end. An
+ * engine that sends no leases moves its run by the same requests as a person, and may report its task runs afterwards.
+ */
+function leavesTasks(turn: Turn, run: Run, { type }: State, force: boolean): boolean {
+  const engine = run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
+  const isTaken = force || engine?.exchanges === true;
+  if (isTerminal(type)) return isTaken || !run.assigned;
+  return run.assigned && ((type === "Paused" && isTaken) || (type === "Scheduled" && force));
 }
 
 /** The event that records a state of a run; none for Cancelling, whatever its name. */

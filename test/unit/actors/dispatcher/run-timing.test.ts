@@ -211,6 +211,23 @@ t.test("a run that a person moves out of the queue no longer waits", async (t) =
   ]);
 });
 
+t.test("a run that a person moves out of its end waits again", async (t) => {
+  for (const type of ["Scheduled", "Pending", "Running", "Paused"]) {
+    const { kit, store } = storedKit();
+    createId(kit);
+    const held = takeRun(kit);
+    end(kit, held);
+    kit.pass(SECOND_US);
+    move(kit, held.id, type, { force: true });
+    kit.pass(SECOND_US);
+    const stage = { Running: "running", Paused: "paused" }[type] ?? "waiting";
+    t.strictSame(stages(t, store, held.id, kit.nowUs).slice(-2), [
+      ["ended", SECOND_US - COMMIT_US],
+      [stage, SECOND_US],
+    ]);
+  }
+});
+
 t.test("the marks of a run are bounded; the rest of its time is one stage", async (t) => {
   const { kit, store } = storedKit();
   const id = createId(kit);

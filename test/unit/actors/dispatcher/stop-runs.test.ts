@@ -165,6 +165,67 @@ t.test("task runs of a run that is killed or timed out are cancelled with it", a
   }
 });
 
+t.test("a run that a person takes from its engine has no task run under way", async (t) => {
+  type Move = (kit: DispatchKit, id: number) => unknown;
+  const forced =
+    (type: string): Move =>
+    (kit, id) =>
+      move(kit, id, type, { force: true });
+  const moves: [state: string, exchanges: boolean, before: Move | null, act: Move, ended: boolean][] = [
+    ...["Completed", "Failed", "Cancelled", "Crashed", "Paused", "Scheduled"].map(
+      (type) => [type, false, null, forced(type), true] as [string, boolean, null, Move, boolean],
+    ),
+    ["Running", false, null, forced("Running"), false],
+    ["Cancelled", false, (kit, id) => move(kit, id, "Paused"), cancel, true],
+    ["Paused", true, null, (kit, id) => move(kit, id, "Paused"), true],
+    ["Completed", true, null, (kit, id) => move(kit, id, "Completed"), true],
+    // The engine may have moved the run itself.
+    ["Paused", false, null, (kit, id) => move(kit, id, "Paused"), false],
+    ["Completed", false, null, (kit, id) => move(kit, id, "Completed"), false],
+  ];
+  for (const [state, exchanges, before, act, ended] of moves) {
+    const kit = new DispatchKit();
+    const id = startRun(kit, "e1");
+    const engine = kit.state.engines.get("e1");
+    if (engine !== undefined) engine.exchanges = exchanges;
+    const [under = "", done = "", begun = ""] = reportTasks(kit, id, ["Running", "Completed", null]);
+    before?.(kit, id);
+    const acted = act(kit, id) as ReturnType<typeof cancel>;
+    const stateOf = (task: string) => kit.run(id).tasks.get(task)?.state ?? null;
+    const what = `${state}, ${ended}`;
+    t.match(stateOf(under), ended ? { type: "Cancelled", message: `the run was moved to ${state}` } : { type: "Running" }, what);
+    t.equal(stateOf(begun)?.type, ended ? "Cancelled" : undefined, what);
+    t.equal(stateOf(done)?.type, "Completed", what);
+    t.equal(eventNames(acted).filter((name) => name === "task_run.cancelled").length, ended ? 2 : 0, what);
+  }
+});
+
+t.test("what the engine reports of the tasks of a run that was taken from it changes none", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const lease = kit.run(id).assignment_id;
+  const [task = ""] = reportTasks(kit, id, ["Running"]);
+  move(kit, id, "Crashed", { force: true });
+  const about = { name: "t", task_key: "t" };
+  const state = { type: "Completed", name: "Completed", timestamp: kit.nowUs };
+  const late = report(
+    kit,
+    id,
+    [
+      { kind: "task_run_transition", seq: 3, external_id: task, state, force: true },
+      { kind: "task_run_created", seq: 4, external_id: "22222222-2222-7222-8222-222222222222", dynamic_key: "t-1", ...about },
+      { kind: "custom", seq: 5, name: "late" },
+    ],
+    { lease },
+  );
+  t.match(late.reply, { status: 200, body: { applied: 1, skipped: 2, last_seq: 5 } });
+  t.same(
+    [...kit.run(id).tasks.values()].map(({ state }) => state?.type),
+    ["Cancelled"],
+  );
+  t.same(eventNames(late), ["late"]);
+});
+
 t.test("timeout: an engine that went on to another run is left alone", async (t) => {
   const kit = new DispatchKit();
   startRun(kit, "e1", TIMED);
