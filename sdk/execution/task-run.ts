@@ -1,5 +1,9 @@
 import { Cancelled } from "./failure.ts";
 
+// A handler may name the type that it expects, as that of a promise may.
+// biome-ignore lint/suspicious/noExplicitAny: the reason of a promise has this type in the library of TypeScript.
+type Reason = any;
+
 /**
  * One call of a task inside a run: a promise of the task's result that can also be cancelled.
  * A failed TaskRun is not an unhandled rejection; if the TaskRun has not been awaited by the end of the flow function, its
@@ -55,14 +59,14 @@ export class TaskRun<T> implements Promise<T> {
   // biome-ignore lint/suspicious/noThenProperty: a TaskRun is a promise.
   then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
-    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+    onRejected?: ((reason: Reason) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
     this.#observed = true;
     return this.#promise.then(onFulfilled, onRejected);
   }
 
   /** As of a promise; a failure that is handled here does not fail the run. */
-  catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
+  catch<B = never>(onRejected?: ((reason: Reason) => B | PromiseLike<B>) | null): Promise<T | B> {
     this.#observed = true;
     return this.#promise.catch(onRejected);
   }

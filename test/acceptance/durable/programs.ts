@@ -6,10 +6,11 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Millrace, Run } from "#sdk/client/index";
+import type { Run } from "#sdk/client/index";
 import { Random } from "../../sim/random.ts";
 import type { Check } from "../check.ts";
 import type { Part } from "../durable-flows/program.ts";
+import { allRuns, lineagesOf } from "../lineages.ts";
 import { ENDED, ServedFolder } from "../served-folder.ts";
 import { CHILDLESS, fits, RandomProgram, resultOf } from "./random-program.ts";
 import { Senders } from "./senders.ts";
@@ -62,12 +63,12 @@ export async function acceptPrograms(folder: string, seed: number, check: Check)
           served = await ServedFolder.start(folder, { settings: SETTINGS, home });
         } else await served.killEngine(random.next());
       }
-      const newest = await lineages(served.client);
+      const newest = lineagesOf(await allRuns(served.client));
       open = planned.filter(({ id }) => newest(id).some(isOpen)).length;
     }
     senders.stop();
     await sending;
-    const newest = await lineages(served.client);
+    const newest = lineagesOf(await allRuns(served.client));
     for (const each of planned) verify(each, newest(each.id), check);
     const { states } = await served.client.runs.counts({});
     check.figure(`seed ${seed}: ${PROGRAMS} programs, ${kills} kills, runs by state ${JSON.stringify(states)}`);
@@ -79,22 +80,6 @@ export async function acceptPrograms(folder: string, seed: number, check: Check)
     await served.stop();
   }
   acceptHome(home, check);
-}
-
-/** The run, its crash reruns and its retries by a person, by the run. */
-async function lineages(client: Millrace): Promise<(id: number) => Run[]> {
-  const runs = new Map<number, Run>();
-  const reruns = new Map<number, Run>();
-  for await (const run of client.runs.list({}, { pageSize: 200 })) {
-    runs.set(run.id, run);
-    const earlier = /^(?:crash|retry):(\d+)$/.exec(run.created_by ?? "")?.[1];
-    if (earlier !== undefined) reruns.set(Number(earlier), run);
-  }
-  return (id) => {
-    const line: Run[] = [];
-    for (let run = runs.get(id); run !== undefined; run = reruns.get(run.id)) line.push(run);
-    return line;
-  };
 }
 
 function isOpen(run: Run, at: number, line: readonly Run[]): boolean {

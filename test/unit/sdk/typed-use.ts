@@ -33,6 +33,7 @@ declare function same<A, B>(_: Same<A, B>): void;
 export const double = task("double", { retries: 2, timeout: "10s" }, async (value: number) => value * 2);
 same<typeof double, Task<[value: number], number>>(true);
 same<ReturnType<typeof double>, TaskRun<number>>(true);
+void double(21).catch((error: RangeError) => error.message);
 // @ts-expect-error a text is no number
 void double("21");
 // @ts-expect-error the number is missing
