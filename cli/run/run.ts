@@ -171,7 +171,10 @@ function say(ended: Run, options: FollowedOptions, out: Terminal): void {
   else for (const line of endLines(ended, out)) out.line(line);
 }
 
-/** The run that the server creates for a crashed run; null if none was created, as after the cancel of a backfill, and after a signal. */
+/**
+ * The run that the server creates for a crashed run; null if none was created, as after the cancel of a backfill, and after a
+ * signal.
+ */
 async function rerunOf(client: Millrace, crashed: Run): Promise<Run | null> {
   const left = new AbortController();
   const leave = () => left.abort();

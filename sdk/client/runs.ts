@@ -263,6 +263,7 @@ export class Runs {
   waitFor<Result = unknown>(id: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return waitForRun<Result>(this.#http, id, options);
   }
+
   /**
    * The run that repeats a crashed run, once it exists; null for a run that is not run again: one that did not crash, reached its
    * limit of crashes, or belongs to a cancelled backfill. The server creates it some seconds after the crash.

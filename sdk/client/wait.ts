@@ -72,7 +72,6 @@ export function hasEnded(run: Run): boolean {
  */
 export async function waitForRun<Result>(http: Http, runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
   const first = await readRun(http, runId, options.signal);
-  if (hasEnded(first) && !(options.reruns === true && rerunAt(first.state) !== null)) return endedRun(first);
   const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
   const waits = [untilOver(http, first, { ...options, signal })];

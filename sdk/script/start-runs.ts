@@ -33,12 +33,10 @@ export async function startFromRun(
   const signals = [run.controller.signal, ...(options.signal === undefined ? [] : [options.signal])];
   const given = { ...options, idempotencyKey: options.idempotencyKey ?? randomUUID(), signal: AbortSignal.any(signals) };
   const known: Place = { flow: definition.name, project: definition.project ?? run.project };
-  const createAs = (id: number) => (place: Place) =>
+  const createAs = (place: Place, id: number) =>
     patiently(() => createRuns(client, place, items, { ...given, createdBy: `run:${id}` }), given.signal);
-  const create = async (place: Place) =>
-    options.idempotencyKey === undefined
-      ? await createAs(run.id)(place)
-      : await createOnce(client, run, (id) => createAs(id)(place));
+  const create = (place: Place) =>
+    options.idempotencyKey === undefined ? createAs(place, run.id) : createOnce(client, run, (id) => createAs(place, id));
   const ids = await create(known).catch(async (error: unknown) => {
     // No server has seen the flow: it is registered with its first run.
     if (!(error instanceof MillraceError && error.status === NOT_FOUND)) throw error;
@@ -66,7 +64,7 @@ async function createOnce<T>(client: Millrace, run: StartingRun, createAs: (id: 
       } catch (error) {
         if (!isConflict(error)) throw error;
       }
-      by = await patiently(() => creatorOf(client, Number(earlier)));
+      by = await patiently(() => creatorOf(client, Number(earlier)), run.controller.signal);
     }
   }
 }

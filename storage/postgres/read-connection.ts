@@ -46,7 +46,7 @@ export class ReadConnection {
   #cause: unknown = new Error("the server has closed it");
   #isOpen = true;
 
-  /** @param stream of a connection that is ready, which nobody else reads */
+  /** @param stream of a connection that is ready; only this object reads the stream from now on */
   constructor(stream: Duplex) {
     this.#stream = stream;
     stream.on("data", (chunk: Buffer) => this.#receive(chunk));
@@ -71,8 +71,8 @@ export class ReadConnection {
   }
 
   /**
-   * Sends messages after which the server says that it is ready, which nobody waits for: when the answer before them has been
-   * given, or with the next request.
+   * Sends messages whose answer no caller waits for; the server ends that answer by saying that it is ready. They leave when the
+   * answer before them has been given, or with the next request.
    */
   tell(messages: Buffer): void {
     this.#unheeded += 1;

@@ -25,8 +25,8 @@ export interface Execution {
 export const SYNC = messagesOf(putSync);
 
 /**
- * BEGIN within the transaction of the statement before, which so outlives the next `SYNC`. A transaction that BEGIN began is the
- * one in which a statement's time limit is that of each portion.
+ * BEGIN within the transaction of the statement before, so that the transaction outlives the next `SYNC`. In a transaction that
+ * BEGIN began, the time limit of a statement applies to each portion; in any other, to all portions together.
  */
 export const BEGIN_HERE = messagesOf((buffer) => {
   putParse(buffer, "", "BEGIN");

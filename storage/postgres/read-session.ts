@@ -56,22 +56,22 @@ export class ReadSession {
 
   /** All rows of a statement, or the first ones. */
   async all(read: StatementRead): Promise<ReadPortion> {
-    const answer = await this.#execute(read, "", (execution) => this.#connection.ask(executeWhole(execution), "ready"));
-    return portionOf(answer, null);
+    return portionOf(await this.#execute(read, "", (execution) => this.#askWhole(execution)), null);
   }
 
   /** The first rows of a statement. */
   async open(read: StatementRead): Promise<ReadPortion> {
     this.#named += 1;
     const portal = `portal_${this.#named}`;
-    if (this.#transaction !== null) {
-      const within = await this.#execute(read, portal, (execution) => this.#connection.ask(executeWhole(execution), "ready"));
-      return this.#opened(within, portal);
-    }
-    const answer = await this.#execute(read, portal, (execution) => this.#askOpen(execution));
-    if (answer.suspended) this.#transaction = "portal";
-    this.#connection.tell(answer.suspended ? BEGIN_HERE : SYNC);
-    return this.#opened(answer, portal);
+    const begins = this.#transaction === null;
+    const answer = await this.#execute(read, portal, (execution) =>
+      begins ? this.#askOpen(execution) : this.#askWhole(execution),
+    );
+    if (begins) this.#connection.tell(answer.suspended ? BEGIN_HERE : SYNC);
+    if (!answer.suspended) return portionOf(answer, null);
+    this.#transaction ??= "portal";
+    this.#portals.add(portal);
+    return portionOf(answer, portal);
   }
 
   async next(portal: string, rowsMax: number): Promise<ReadPortion> {
@@ -91,9 +91,8 @@ export class ReadSession {
     if (this.#transaction === "portal" && this.#portals.size === 0) this.#end("COMMIT");
   }
 
-  #opened(answer: ServerAnswer, portal: string): ReadPortion {
-    if (answer.suspended) this.#portals.add(portal);
-    return portionOf(answer, answer.suspended ? portal : null);
+  #askWhole(execution: Execution): Promise<ServerAnswer> {
+    return this.#connection.ask(executeWhole(execution), "ready");
   }
 
   /** Executes a statement whose portal may have more rows. Most have none: then it costs no transaction of its own. */

@@ -72,12 +72,13 @@ export class ServedFolder {
 
   /** The runs that followed a run because it crashed, itself first, once the last of them has ended. */
   async line(id: number): Promise<Run[]> {
-    const line = [await this.ended(id)];
-    for (;;) {
-      const last = line.at(-1);
-      if (last === undefined || last.state.type !== "Crashed") return line;
-      line.push(await this.ended(await this.#rerunOf(last.id)));
+    const line: Run[] = [];
+    for (let next: number | undefined = id; next !== undefined; ) {
+      const ended: Run = await this.ended(next);
+      line.push(ended);
+      next = (await this.client.runs.rerunOf(ended))?.id;
     }
+    return line;
   }
 
   async stop(): Promise<void> {
@@ -92,19 +93,17 @@ export class ServedFolder {
     await exited;
   }
 
-  /** Ends an engine that executes runs, like a crash; false if there is none. `random` is in [0, 1). */
-  async killEngine(random = Math.random()): Promise<boolean> {
+  /** Ends an engine that executes runs, like a crash; false if there is none. */
+  async killEngine(random?: number): Promise<boolean> {
+    return (await this.signalEngine("SIGKILL", random)) !== null;
+  }
+
+  /** Signals an engine that executes runs; its process id, or null if there is none. `random` is in [0, 1). */
+  async signalEngine(name: NodeJS.Signals, random = Math.random()): Promise<number | null> {
     const running = await this.client.runs.list({ state_type: "Running" }, { pageSize: 100 }).first(100);
     const pids = [...new Set(running.map(({ engine_pid }) => engine_pid))].filter((pid) => pid !== null);
     const pid = pids[Math.floor(random * pids.length)];
-    if (pid === undefined) return false;
-    try {
-      process.kill(pid, "SIGKILL");
-      return true;
-    } catch {
-      // It has ended since.
-      return false;
-    }
+    return pid !== undefined && signalProcess(pid, name) ? pid : null;
   }
 
   /** The run, once it has ended. */
@@ -115,15 +114,14 @@ export class ServedFolder {
       await sleep(LOOK_MS);
     }
   }
+}
 
-  async #rerunOf(id: number): Promise<number> {
-    for (;;) {
-      for await (const run of this.client.runs.list({}, { pageSize: 200 })) {
-        if (run.id <= id) break;
-        if (run.created_by === `crash:${id}`) return run.id;
-      }
-      await sleep(LOOK_MS);
-    }
+/** False for a process that has ended. */
+export function signalProcess(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
   }
 }
 

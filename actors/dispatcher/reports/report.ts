@@ -207,11 +207,11 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing
   const fenced = standing === "fenced";
   switch (event.kind) {
     case "task_run_created":
-      if (fenced || isTaken(run, standing)) return false;
+      if (!movesTasks(run, standing)) return false;
       createTask(turn, run, event);
       return true;
     case "task_run_transition":
-      return !fenced && !isTaken(run, standing) && transitionTask(turn, run, event);
+      return movesTasks(run, standing) && transitionTask(turn, run, event);
     case "logs":
       collectLogs(turn, run, event.logs, logs);
       return true;
@@ -233,11 +233,12 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing
 }
 
 /**
- * Whether a person or a rule has taken the run from the engine that reports: its task runs have ended with that move, and the
- * engine, which stops, would not end further ones.
+ * Whether the report may change task runs. When a person or a rule takes the run from its engine, the task runs end with that move,
+ * and the engine, which stops, would not end further ones.
  */
-function isTaken(run: Run, standing: Standing): boolean {
-  return standing === "leased" && !run.assigned && run.state.details["forced"] === true;
+function movesTasks(run: Run, standing: Standing): boolean {
+  const isTaken = standing === "leased" && !run.assigned && run.state.details["forced"] === true;
+  return standing !== "fenced" && !isTaken;
 }
 
 function createTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "task_run_created" }>): void {

@@ -164,7 +164,7 @@ async function inTurn(parts: readonly Part[], run: Described): Promise<unknown[]
   return results;
 }
 
-/** Does all parts; notes that the run holds something meanwhile. */
+/** Notes what the run holds while it does all its parts. */
 async function holding(what: string, run: Described): Promise<unknown[]> {
   appendFileSync(run.held, `in ${what} ${run.id} ${process.pid}\n`);
   try {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Millrace } from "#sdk/client/index";
 import type { Random } from "../../sim/random.ts";
-import { ServedFolder } from "../served-folder.ts";
+import { ServedFolder, signalProcess } from "../served-folder.ts";
 
 const SETTINGS = "[server]\ncrash_rerun_delay_secs = [0.05, 0.1]\n";
 /** Time for which an engine is stopped; it keeps its runs. */
@@ -74,20 +74,8 @@ export class DisturbedFolder {
   }
 
   async #stopEngine(): Promise<void> {
-    const running = await this.client.runs.list({ state_type: "Running" }, { pageSize: 100 }).first(100);
-    const pids = running.flatMap(({ engine_pid }) => engine_pid ?? []);
-    if (pids.length === 0) return;
-    const pid = this.#random.pick(pids);
-    if (!signal(pid, "SIGSTOP")) return;
-    void pause(this.#random.between(STOP_MS.least, STOP_MS.most)).then(() => signal(pid, "SIGCONT"));
-  }
-}
-
-/** False for a process that has ended. */
-function signal(pid: number, name: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, name);
-  } catch {
-    return false;
+    const pid = await this.#served.signalEngine("SIGSTOP", this.#random.next());
+    if (pid === null) return;
+    void pause(this.#random.between(STOP_MS.least, STOP_MS.most)).then(() => signalProcess(pid, "SIGCONT"));
   }
 }
