@@ -43,7 +43,9 @@ function sumFault(marks: ReturnType<typeof readMarks>, created: number, due: num
     if (to !== null && to < from) return `has ${stage} end before it begins`;
     us = to ?? from;
   }
-  return us === (marks.at(-1)?.us ?? created) ? null : "has stages that do not add up";
+  // A mark that repeats the one before begins no stage: a person may pause a run that is paused.
+  const newest = marks.findLast(({ letter, object }, at) => marks[at - 1]?.letter !== letter || marks[at - 1]?.object !== object);
+  return us === (newest?.us ?? created) ? null : "has stages that do not add up";
 }
 
 export const STAGES_ADD_UP: Invariant = {

@@ -228,6 +228,22 @@ t.test("a run that a person moves out of its end waits again", async (t) => {
   }
 });
 
+t.test("a move into the state that a run has begins no stage", async (t) => {
+  for (const [type, stage] of [
+    ["Paused", "paused"],
+    ["Running", "running"],
+  ] as const) {
+    const { kit, store } = storedKit();
+    const id = createId(kit);
+    for (let time = 0; time < 3; time += 1) {
+      kit.pass(SECOND_US);
+      move(kit, id, type, { force: true });
+    }
+    kit.pass(SECOND_US);
+    t.strictSame(stages(t, store, id, kit.nowUs).at(-1), [stage, 3 * SECOND_US]);
+  }
+});
+
 t.test("the marks of a run are bounded; the rest of its time is one stage", async (t) => {
   const { kit, store } = storedKit();
   const id = createId(kit);
