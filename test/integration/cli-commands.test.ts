@@ -3,6 +3,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { RunTiming } from "#sdk/client/index";
 import { millrace, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const FLOWS = `
 import { flow, log, task, Type } from "millrace";
@@ -13,7 +14,7 @@ export const broken = flow("broken", async () => { throw new Error("no such tabl
 `;
 
 function project(test: Test): { home: string; dir: string; file: string } {
-  const root = test.testdir({
+  const root = testFolder(test, {
     flows: { "maths.ts": FLOWS, "bad.ts": 'import "millrace";\nthrow new Error("cannot be loaded");\n' },
   });
   return { home: join(root, "home"), dir: join(root, "flows"), file: join(root, "flows", "maths.ts") };

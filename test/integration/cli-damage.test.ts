@@ -4,11 +4,12 @@ import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { millrace, serve, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const FLOW = { project: "shop", flow: "orders", module: "shop.py", source_dir: "/nowhere" };
 
 t.test("without a server and without a home, each command says so with exit code 3", async (t) => {
-  const home = join(t.testdir(), "home");
+  const home = join(testFolder(t), "home");
   t.match(await millrace("status", "--home", home), { code: 3, errors: /no server is running for .*home/ });
   t.match(await millrace("stop", "--home", home), { code: 3, errors: /no server is running/ });
   t.match(await millrace("doctor", "--home", home), { code: 3, errors: /there is no home/ });
@@ -19,7 +20,7 @@ t.test("without a server and without a home, each command says so with exit code
 });
 
 t.test("a store that is damaged is reported, not backed up, and replaced by a backup", async (t) => {
-  const folder = t.testdir();
+  const folder = testFolder(t);
   const home = join(folder, "home");
   const file = join(folder, "backup.sqlite");
   await serve(t, folder, home);
@@ -60,7 +61,7 @@ t.test("a store that is damaged is reported, not backed up, and replaced by a ba
 });
 
 t.test("service install prints the unit before it writes it", async (t) => {
-  const config = join(t.testdir({ flows: {} }), "config");
+  const config = join(testFolder(t, { flows: {} }), "config");
   const dir = join(t.testdirName, "flows");
   const install = (...args: string[]) =>
     startCommand(["service", "install", dir, ...args], { env: { XDG_CONFIG_HOME: config } }).ended;

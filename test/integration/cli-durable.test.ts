@@ -5,6 +5,7 @@ import t from "tap";
 import type { Run } from "#sdk/client/index";
 import { millrace, startCommand } from "../support/command-line.ts";
 import { serveFlows } from "../support/flow-server.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const FLOWS = fileURLToPath(new URL("./cli-flows", import.meta.url));
 
@@ -15,7 +16,7 @@ t.test("durable runs by hand", { timeout: 240_000 }, async (t) => {
     JSON.parse((await cli("runs", "retry", String(id), ...args, "--json")).out) as Run;
 
   await t.test("a failed run goes on where it failed, or from where it is asked to", async (t) => {
-    const folder = t.testdir({});
+    const folder = testFolder(t, {});
     const noted = () => readFileSync(`${folder}/noted`, "utf8").trimEnd().split("\n");
     const { id } = await start("fragile", { folder });
     t.equal((await client.waitFor(id)).run.state.name, "Failed");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { Millrace, ResultLostError, ResultTooLargeError } from "#sdk/client/index";
 import { millrace, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const FLOWS = `
 import { existsSync, writeFileSync } from "node:fs";
@@ -33,7 +34,7 @@ export const retried = flow("retried", { retries: 1, retryDelay: 0.1 }, () => {
 `;
 
 t.test("why runs failed is shown by run, runs show and runs logs", async (t) => {
-  const root = t.testdir({ flows: { "fails.ts": FLOWS, "millrace.toml": "[server]\ncrash_rerun_delay_secs = 0.1" } });
+  const root = testFolder(t, { flows: { "fails.ts": FLOWS, "millrace.toml": "[server]\ncrash_rerun_delay_secs = 0.1" } });
   const home = join(root, "home");
   const server = startCommand(["serve", join(root, "flows"), "--home", home, "--port", "0", "--no-open"]);
   t.teardown(() => server.child.kill("SIGKILL"));

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { serve, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 t.test("an empty name of a home is refused by every command", async (t) => {
-  const dir = t.testdir({ "thesis.md": "" });
+  const dir = testFolder(t, { "thesis.md": "" });
   for (const args of [["serve", "."], ["status"], ["doctor"], ["mcp"]]) {
     const { code, errors } = await startCommand([...args, "--home", ""], { cwd: dir }).ended;
     t.equal(code, 3, args.join(" "));
@@ -21,7 +22,7 @@ t.test("a folder with other files is not taken over, whoever names it, until it 
   writeFileSync(join(dir, "thesis.md"), "");
   const modeBefore = statSync(dir).mode;
   const script = "import { flow } from 'millrace'; export const x = flow('x', async () => 1);";
-  const flows = t.testdir({ "x.mjs": script, "copy.sqlite": "" });
+  const flows = testFolder(t, { "x.mjs": script, "copy.sqlite": "" });
   const refused = [
     startCommand(["serve", flows, "--home", dir, "--port", "0", "--no-open"]),
     startCommand(["serve", flows, "--port", "0", "--no-open"], { env: { MILLRACE_HOME: dir } }),

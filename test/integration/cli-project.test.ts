@@ -5,13 +5,14 @@ import t from "tap";
 import { settingsFolder } from "#cli/import/import-crontab";
 import { BUILT } from "../../scripts/built.ts";
 import { millrace, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const TEMPLATES = ["first", "etl", "agent", "api", "commands"];
 const TSC = join(BUILT, "../node_modules/.bin/tsc");
 
 t.test("each template of init passes its own test, the compiler and check, and is never written over", async (t) => {
   for (const template of TEMPLATES) {
-    const folder = join(t.testdir(), template);
+    const folder = join(testFolder(t), template);
     const made = await millrace("init", folder, "--template", template);
     t.equal(made.code, 0, made.errors);
     t.match(made.out, /Next: .*npm install && npm test && npx millrace serve flows/);
@@ -32,13 +33,13 @@ t.test("each template of init passes its own test, the compiler and check, and i
     t.equal(readFileSync(join(folder, "package.json"), "utf8"), before);
   }
   t.match(
-    (await millrace("init", join(t.testdir(), "x"), "--template", "none")).errors,
+    (await millrace("init", join(testFolder(t), "x"), "--template", "none")).errors,
     /Known are agent, api, commands, etl, first/,
   );
 });
 
 t.test("check names what a server would refuse, and its exit code is for a pipeline", async (t) => {
-  const folder = t.testdir({
+  const folder = testFolder(t, {
     "broken.ts": `import { cron, flow, Type } from "millrace";
 export const a = flow("a", { schedules: [{ wire: { kind: "cron", cron: "61 * * * *" } }] }, () => 1);
 const parameters = Type.Object({ rows: Type.Integer(), day: Type.String() });
@@ -65,7 +66,7 @@ export const b = flow("b", { parameters, schedules: [cron("@daily", { parameters
 });
 
 t.test("the jobs of a crontab go where the settings are: here, or in flows", async (t) => {
-  const made = t.testdir({
+  const made = testFolder(t, {
     flows: { "millrace.toml": "" },
     both: { "millrace.toml": "", flows: { "millrace.toml": "" } },
     none: {},
@@ -75,7 +76,7 @@ t.test("the jobs of a crontab go where the settings are: here, or in flows", asy
 });
 
 t.test("import crontab reports each row, writes jobs that check takes, and writes nothing with --dry-run", async (t) => {
-  const folder = t.testdir({
+  const folder = testFolder(t, {
     tab: "MAILTO=ada\n0 6 * * 1-5 /usr/bin/report --all\n@reboot start-it\n*/5 * * * * mail ada%hello%\n",
   });
   const dry = await millrace("import", "crontab", join(folder, "tab"), "--to", folder, "--dry-run");

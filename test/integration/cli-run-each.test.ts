@@ -5,12 +5,13 @@ import t, { type Test } from "tap";
 import { RUN_BATCH_RUNS_MAX } from "#protocol/limits";
 import { Millrace } from "#sdk/client/index";
 import { millrace, serve, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const SCHEMA = { type: "object", properties: { n: { type: "integer" }, label: { type: "string" } } };
 const FLOW = { project: "shop", flow: "orders", module: "shop.py", source_dir: "/nowhere", parameter_schema: SCHEMA };
 
 async function setup(t: Test) {
-  const folder = t.testdir({ served: {} });
+  const folder = testFolder(t, { served: {} });
   const home = join(folder, "home");
   await serve(t, join(folder, "served"), home);
   const client = new Millrace({ home });

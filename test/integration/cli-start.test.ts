@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
+import { testFolder } from "../support/test-folder.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 
@@ -34,7 +35,7 @@ t.test("a command that asks a server loads neither that server nor fetch", async
   const server = createServer((_request, response) => response.end('{"items":[],"next_cursor":null}')).listen(0, "127.0.0.1");
   await once(server, "listening");
   t.teardown(() => server.close());
-  const home = t.testdir();
+  const home = testFolder(t);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const found = { auth: false, host: "127.0.0.1", pid: process.pid, port: 0, socket: null, started_at: Date.now() * 1000, url };
   writeFileSync(join(home, "server.json"), JSON.stringify(found), { mode: 0o600 });

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { Millrace, MillraceError } from "#sdk/client/index";
@@ -131,7 +132,10 @@ t.test("the discovery file leads to the server, by its socket when no token is h
     (request, response) =>
       json(response, 200, { version: way, url: request.headers.authorization ?? "" });
   const url = await listen(t, answer("tcp"));
-  const socket = await listen(t, answer("socket"), join(home, "s"));
+  // The system takes some hundred bytes for the path of a socket.
+  const folder = mkdtempSync(join(tmpdir(), "millrace-"));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const socket = await listen(t, answer("socket"), join(folder, "s"));
   const record = {
     auth: true,
     host: "127.0.0.1",

@@ -5,11 +5,14 @@ import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { until } from "../support/called-code.ts";
 import { millrace, serve, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const GOOD = 'import { flow } from "millrace";\nexport const good = flow("good", async () => {});\n';
 
 t.test("a new file that never loads is named with its error wherever flows are listed", async (t) => {
-  const root = t.testdir({ flows: { "good.ts": GOOD, "late.ts": 'import "millrace";\nthrow new Error("no such table");\n' } });
+  const root = testFolder(t, {
+    flows: { "good.ts": GOOD, "late.ts": 'import "millrace";\nthrow new Error("no such table");\n' },
+  });
   const home = join(root, "home");
   await serve(t, join(root, "flows"), home);
   const client = new Millrace({ home });
@@ -37,7 +40,7 @@ t.test("a new file that never loads is named with its error wherever flows are l
 });
 
 t.test("a file whose flow has the name of a served one has no run of the other's", async (t) => {
-  const root = t.testdir({
+  const root = testFolder(t, {
     flows: { "good.ts": GOOD },
     other: { "mine.mjs": GOOD.replace('"good",', '"good", { project: "flows" },') },
   });

@@ -9,6 +9,7 @@ import { DEFAULT_PORT, loadConfig } from "#server/config/config";
 import { VARIABLES } from "#server/config/config-keys";
 import { newPlace } from "../support/called-code.ts";
 import { serveWithEngines, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const text = (name: string): string => readFileSync(join(ROOT, "examples/container", name), "utf8");
@@ -42,13 +43,13 @@ t.test("signals reach the server, and a stop lasts longer than the drain", async
   t.equal(command, SERVE.name);
   t.same([flags[0], flags.length], ["--drain", 2]);
   t.ok(SERVE.options?.some((option) => option.flags.startsWith("--drain ")));
-  const { drainSecs } = loadConfig({ drain: flags[1] }, {}, t.testdir({ [dir]: {} })).config;
+  const { drainSecs } = loadConfig({ drain: flags[1] }, {}, testFolder(t, { [dir]: {} })).config;
   const [, grace = "0"] = /stop_grace_period: (\d+)s/.exec(COMPOSE) ?? [];
   t.ok(Number(grace) >= drainSecs + 15, "time for the end itself too");
 });
 
 t.test("what the image and the compose file take exists, and no secret gets into the image", async (t) => {
-  const folder = t.testdir({});
+  const folder = testFolder(t, {});
   const { code, errors } = await startCommand(["init", folder]).ended;
   t.equal(code, 0, errors);
   for (const name of ["package.json", "flows"]) t.ok(existsSync(join(folder, name)), name);

@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { serveFlows } from "../support/flow-server.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const FLOWS = fileURLToPath(new URL("./durable-flows", import.meta.url));
 
@@ -12,7 +13,7 @@ function effectsIn(folder: string): string[] {
 }
 
 function folderOf(t: Test): string {
-  return t.testdir({});
+  return testFolder(t, {});
 }
 
 t.test("durable runs in engines", { timeout: 240_000 }, async (t) => {

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { millrace, serving, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const GREET = { project: "greetings", flow: "greet", module: "greetings.py" };
 
 async function served(test: Parameters<typeof serving>[0], settings: string) {
-  const root = test.testdir({ flows: { "greetings.py": "", "millrace.toml": settings } });
+  const root = testFolder(test, { flows: { "greetings.py": "", "millrace.toml": settings } });
   const [dir, home] = [join(root, "flows"), join(root, "home")];
   const server = startCommand(["serve", ".", "--home", home, "--port", "0", "--no-open"], { cwd: dir });
   await serving(test, server);

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import t from "tap";
 import { type StartedEngine, startEngine } from "../support/engine-process.ts";
 import type { ServedRun } from "../support/protocol-server.ts";
+import { testFolder } from "../support/test-folder.ts";
 
-const dir = t.testdir();
+const dir = testFolder(t);
 const HASTE = ["--grace", "0.5", "--heap-mb", "64"];
 
 /** Starts seven runs that wait for a file, so that the engine takes an eighth one. */

@@ -6,6 +6,7 @@ import { Connection } from "#sdk/engine/connection";
 import { sendUntilAnswered } from "#sdk/engine/retrying";
 import { parseSettings } from "#sdk/engine/settings";
 import { startEngine } from "../support/engine-process.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 t.test("an idle engine gives up when it reaches no server", async (t) => {
   const { server, exited, complaints } = await startEngine(t, "basic.ts", ["--give-up", "0.5"]);
@@ -33,7 +34,7 @@ t.test("an engine whose module is never imported to its end gives up as an idle 
 });
 
 t.test("the address is re-read from the discovery file after a lost connection", async (t) => {
-  const home = t.testdir();
+  const home = testFolder(t);
   const answering = (text: string) =>
     new Promise<{ url: string; close: () => void }>((resolve) => {
       const http = createServer((_, response) => response.end(JSON.stringify(text)));

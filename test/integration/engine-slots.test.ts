@@ -4,8 +4,9 @@ import { join } from "node:path";
 import t from "tap";
 import { startEngine } from "../support/engine-process.ts";
 import type { ProtocolServer, ServedRun } from "../support/protocol-server.ts";
+import { testFolder } from "../support/test-folder.ts";
 
-const dir = t.testdir();
+const dir = testFolder(t);
 
 /** Queues runs that wait for a file, and waits until all of them execute. */
 async function startWaiting(server: ProtocolServer, count: number, name: string): Promise<{ runs: ServedRun[]; go(): void }> {

@@ -7,6 +7,7 @@ import { Millrace, type Run } from "#sdk/client/index";
 import { openDriver } from "#storage/sqlite/driver";
 import { serving, startCommand } from "../support/command-line.ts";
 import { oracleFires } from "../support/cron-oracle.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const ZONE = "Europe/Berlin";
 /** At a time of day that the clock change on the last Sunday of March leaves out. */
@@ -39,7 +40,7 @@ interface Told {
 }
 
 t.test("catch-up of ten days across a clock change gives the fires of the oracle, also after a crash and a retry", async (t) => {
-  const dir = t.testdir({ "daily.ts": FLOWS, "millrace.toml": "[server]\ncrash_rerun_delay_secs = 0.1\n" });
+  const dir = testFolder(t, { "daily.ts": FLOWS, "millrace.toml": "[server]\ncrash_rerun_delay_secs = 0.1\n" });
   const home = mkdtempSync(join(tmpdir(), "millrace-home-"));
   t.teardown(() => rmSync(home, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }));
   const start = async () => {

@@ -6,6 +6,7 @@ import t, { type Test } from "tap";
 import type { RuleBody } from "#protocol/records/rule";
 import { Millrace, type StreamMessage } from "#sdk/client/index";
 import { serveWithEngines } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
 
@@ -14,7 +15,7 @@ function readJson<T>(path: string): T {
 }
 
 async function serve(t: Test, folder: string): Promise<{ client: Millrace; url: string }> {
-  const home = join(t.testdir(), "home");
+  const home = join(testFolder(t), "home");
   const { url } = await serveWithEngines(t, join(EXAMPLES, folder), home, "--max-engines", "2");
   return { client: new Millrace({ home }), url };
 }

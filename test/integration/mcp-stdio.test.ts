@@ -3,10 +3,12 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import t, { type Test } from "tap";
 import { listening, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 interface Environment {
   [name: string]: string;
@@ -76,7 +78,7 @@ class Host {
 const INTRODUCTION = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "editor", version: "1" } };
 
 t.test("a host operates the server of its home, also after a restart", async (t) => {
-  const home = join(t.testdir(), "home");
+  const home = join(testFolder(t), "home");
   const server = await serve(t, home);
   const host = new Host(t, [], { MILLRACE_HOME: home });
 
@@ -115,7 +117,7 @@ t.test("a host operates the server of its home, also after a restart", async (t)
 });
 
 t.test("read-only: nothing that changes state is offered or let through", async (t) => {
-  const home = join(t.testdir(), "home");
+  const home = join(testFolder(t), "home");
   await serve(t, home, ["--token", "secret"]);
 
   const stranger = new Host(t, ["--home", home]);
@@ -143,7 +145,7 @@ t.test("an address or a socket leads to the server too, and what it says becomes
   t.same(await address.ask("ping"), { id: 1, result: {} });
   t.equal((await address.end()).code, 0);
 
-  const socket = new Host(t, ["--socket", join(t.testdir(), "none.sock")]);
+  const socket = new Host(t, ["--socket", join(tmpdir(), "millrace-none.sock")]);
   t.match(await socket.ask("ping", {}, null), {
     id: null,
     error: { code: -32000, message: /no server answers at unix:.*none\.sock/ },

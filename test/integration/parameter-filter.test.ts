@@ -3,6 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { millrace, serve, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const JOB = {
   project: "shop",
@@ -13,7 +14,7 @@ const JOB = {
 };
 
 t.test("lists, counts, the stream and the command line take values of parameters", async (t) => {
-  const root = t.testdir({ served: {} });
+  const root = testFolder(t, { served: {} });
   const home = join(root, "home");
   await serve(t, join(root, "served"), home);
   const client = new Millrace({ home });

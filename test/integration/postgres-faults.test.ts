@@ -11,6 +11,7 @@ import { emptyDecision } from "#storage/write/batch";
 import { putOperation } from "#storage/write/ops";
 import { type Cut, CuttingProxy } from "../support/cutting-proxy.ts";
 import { type PostgresServer, postgresPrograms, startPostgres, type TestDatabase, urlOf } from "../support/postgres-server.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const programs = postgresPrograms();
 const { MILLRACE_TEST_POSTGRES: asked } = process.env;
@@ -160,7 +161,7 @@ t.test("faults of PostgreSQL", { skip }, async (t) => {
   });
 
   await t.test("a full disk: refused until there is room", async (t) => {
-    const folder = t.testdir();
+    const folder = testFolder(t);
     const disk = join(folder, "disk");
     mkdirSync(disk);
     const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m", "none", disk]);

@@ -14,6 +14,7 @@ import { keyFile } from "../support/key-file.ts";
 import { copyToPostgres } from "../support/postgres-copy.ts";
 import { postgresPrograms, startPostgres, urlOf } from "../support/postgres-server.ts";
 import { DAMAGES, SECRET, soundStore } from "../support/sound-store.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const programs = postgresPrograms();
 const { MILLRACE_TEST_POSTGRES: asked } = process.env;
@@ -44,7 +45,7 @@ t.test("findings in both stores", { skip }, async (t) => {
     handle.close();
     await connection.close();
   });
-  const box = new SecretBox(keyFile(join(t.testdir(), "secret.key")));
+  const box = new SecretBox(keyFile(join(testFolder(t), "secret.key")));
   const facts: InvariantFacts = { totals: null, open: (sealed) => box.open(sealed) };
 
   async function copy(database: Database): Promise<void> {

@@ -16,6 +16,7 @@ import { copyToPostgres } from "../support/postgres-copy.ts";
 import { postgresPrograms, startPostgres, type TestDatabase, urlOf } from "../support/postgres-server.ts";
 import { fillRandomly } from "../support/random-store.ts";
 import { SECRET, soundStore } from "../support/sound-store.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const ROWS = 40;
 /** Seconds that the doctor may take for 20,000 runs: ten times what it takes. */
@@ -38,7 +39,7 @@ function makeStore(home: string): void {
 }
 
 t.test("a store in PostgreSQL is neither backed up nor restored by millrace, whatever names it", async (t) => {
-  const folder = t.testdir({ home: {}, plain: {}, project: {} });
+  const folder = testFolder(t, { home: {}, plain: {}, project: {} });
   const [home, plain, project] = [join(folder, "home"), join(folder, "plain"), join(folder, "project")];
   for (const each of [home, plain]) makeStore(each);
   withConfig(home, URL_OF_FILE);
@@ -78,7 +79,7 @@ t.test("a store in PostgreSQL is neither backed up nor restored by millrace, wha
 t.test("operations on a store in PostgreSQL", { skip }, async (t) => {
   const server = await startPostgres(programs ?? "no programs of PostgreSQL", ["autovacuum = off"]);
   t.after(() => server.stop());
-  const folder = t.testdir({ home: {}, project: {}, back: {} });
+  const folder = testFolder(t, { home: {}, project: {}, back: {} });
   const [home, project, back] = [join(folder, "home"), join(folder, "project"), join(folder, "back")];
   makeStore(home);
 
@@ -105,7 +106,7 @@ t.test("operations on a store in PostgreSQL", { skip }, async (t) => {
     t.match(await run(["import", second, "--home", back], folder), { code: 0, out: /back\/db\.sqlite holds 40 runs/ });
   });
 
-  const doctored = t.testdir({ home: {}, project: {} });
+  const doctored = testFolder(t, { home: {}, project: {} });
   const [keeper, served] = [join(doctored, "home"), join(doctored, "project")];
   chmodSync(keeper, 0o700);
   const box = new SecretBox(keyFile(join(keeper, "secret.key")));

@@ -12,6 +12,7 @@ import { Statements } from "#storage/sqlite/statements";
 import { listCalls } from "../load/list-calls.ts";
 import { filledStore, fillPostgres, fillSqlite } from "../load/list-stores.ts";
 import { postgresPrograms, startPostgres, urlOf } from "../support/postgres-server.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const programs = postgresPrograms();
 const { MILLRACE_TEST_POSTGRES: asked } = process.env;
@@ -56,7 +57,7 @@ t.test("plans of lists", { skip }, async (t) => {
   t.after(() => server.stop());
   const place = await server.database("lists");
   await fillPostgres(place, RUNS);
-  const path = join(t.testdir(), "db.sqlite");
+  const path = join(testFolder(t), "db.sqlite");
   fillSqlite(path, RUNS);
   const sqlite = new Statements(openReadHandle(path));
   const handle = openPostgresReadHandle(urlOf(place));

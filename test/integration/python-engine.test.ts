@@ -6,13 +6,14 @@ import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { Millrace, type StreamMessage } from "#sdk/client/index";
 import { serveWithEngines } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../examples/python-engine", import.meta.url));
 const GREET = { type: "object", properties: { name: { type: "string" }, times: { type: "integer" } } };
 const hasPython = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 8))"]).status === 0;
 
 async function serveExample(t: Test): Promise<{ client: Millrace; dir: string }> {
-  const root = t.testdir();
+  const root = testFolder(t);
   const dir = join(root, "flows");
   const home = join(root, "home");
   cpSync(EXAMPLE, dir, { recursive: true });

@@ -7,6 +7,7 @@ import t, { type Test } from "tap";
 import { listProcesses } from "#system/run-processes";
 import { listening, startCommand } from "../support/command-line.ts";
 import { until } from "../support/served-home.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const FLOW = `import { spawn } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
@@ -22,7 +23,7 @@ export const holding = flow("holding", { project: "p", crashRetries: 0 }, async 
 /** A server that executes the flow, with the pids of the engine and of the flow's child process. */
 async function holding(t: Test) {
   const home = mkdtempSync(join(tmpdir(), "millrace-children-"));
-  const served = t.testdir({ "holding.ts": FLOW });
+  const served = testFolder(t, { "holding.ts": FLOW });
   const started = startCommand(["serve", served, "--home", home, "--port", "0", "--no-open"]);
   const { child, errors } = started;
   await started.printed("Stop it with");

@@ -5,6 +5,7 @@ import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { CALLS, newPlace, until } from "../support/called-code.ts";
 import { serveWithEngines, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const CODE = `
   import { flow } from "millrace";
@@ -51,13 +52,13 @@ t.test("with --drain a stop waits for the runs under way, and takes no further o
 });
 
 t.test("a time that cannot be read is refused", async (t) => {
-  const { code, errors } = await startCommand(["serve", t.testdir({}), "--drain", "soon"]).ended;
+  const { code, errors } = await startCommand(["serve", testFolder(t, {}), "--drain", "soon"]).ended;
   t.equal(code, 3);
   t.match(errors, /--drain must be a time such as 60s, 5m or 1h, not "soon"/);
 });
 
 t.test("the server notifies systemd when it is ready and when it stops", async (t) => {
-  const dir = t.testdir({ bin: {}, served: {} });
+  const dir = testFolder(t, { bin: {}, served: {} });
   const heard = join(dir, "heard");
   writeFileSync(join(dir, "bin", "systemd-notify"), `#!/bin/sh\necho "$1" >> "${heard}"\n`, { mode: 0o755 });
   const env = { NOTIFY_SOCKET: "@any", PATH: `${join(dir, "bin")}:${process.env["PATH"]}` };

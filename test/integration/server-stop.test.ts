@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { serve, startCommand } from "../support/command-line.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const MODULE = { module: "stop.py", source_dir: "/stop" };
 
@@ -18,7 +19,7 @@ async function post(url: string, body: unknown) {
 
 for (const threads of ["two", "three"] as const) {
   t.test(`${threads} threads: parked polls are told to leave, a waiting acquire ends empty`, async (t) => {
-    const root = t.testdir({ served: { "millrace.toml": `[server]\nthreads = "${threads}"\n[resources]\ngpu = 1\n` } });
+    const root = testFolder(t, { served: { "millrace.toml": `[server]\nthreads = "${threads}"\n[resources]\ngpu = 1\n` } });
     const server = await serve(t, join(root, "served"), join(root, "home"));
     const created = await post(`${server.url}/api/runs`, { project: "stop", flow: "job", ...MODULE });
     const run_id = Number(created.body["id"]);
@@ -48,7 +49,7 @@ for (const threads of ["two", "three"] as const) {
 
 t.test("a signal while a file is being imported stops the server in order", async (t) => {
   const home = mkdtempSync(join(tmpdir(), "millrace-stop-"));
-  const served = t.testdir({
+  const served = testFolder(t, {
     "busy.ts":
       'import "millrace";\nimport { writeFileSync } from "node:fs";\nwriteFileSync(new URL("./imported", import.meta.url), "");\nfor (;;);\n',
   });

@@ -18,6 +18,7 @@ import { millrace, startCommand } from "../support/command-line.ts";
 import { postgresPrograms, startPostgres, urlOf } from "../support/postgres-server.ts";
 import { fillRandomly } from "../support/random-store.ts";
 import { dumpPostgres, dumpSqlite, type StoreDump } from "../support/store-dump.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 /** More than a page in each table. */
 const ROWS = 300;
@@ -78,7 +79,7 @@ async function interrupted(file: string, target: ImportedTables, portions: numbe
 }
 
 t.test("files and homes", async (t) => {
-  const home = t.testdir({ home: {}, other: {}, third: { "db.lock": "" } });
+  const home = testFolder(t, { home: {}, other: {}, third: { "db.lock": "" } });
   const [from, to, third] = [join(home, "home"), join(home, "other"), join(home, "third")];
   const file = join(home, "store.export");
   const dump = makeHome(from, 1);
@@ -160,7 +161,7 @@ t.test("files and homes", async (t) => {
 t.test("between SQLite and PostgreSQL", { skip }, async (t) => {
   const server = await startPostgres(programs ?? "no programs of PostgreSQL", ["fsync = off"]);
   t.after(() => server.stop());
-  const folder = t.testdir({ home: {}, back: {} });
+  const folder = testFolder(t, { home: {}, back: {} });
   const [from, back] = [join(folder, "home"), join(folder, "back")];
   const [first, second] = [join(folder, "first.export"), join(folder, "second.export")];
   const dump = makeHome(from, 2);

@@ -11,6 +11,7 @@ import { Millrace } from "#sdk/client/index";
 import { newPlace, until } from "../support/called-code.ts";
 import { serveWithEngines } from "../support/command-line.ts";
 import { StreamClient } from "../support/stream-client.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 t.setTimeout(180_000);
 
@@ -71,7 +72,7 @@ t.test("promtool finds nothing, and every query of the dashboard for Grafana has
   const flows = new Map((await client.flows.list()).map(({ name, id }) => [name, id]));
   const reader = new StreamClient(Number(new URL(server.url).port));
   t.teardown(() => reader.socket.destroy());
-  const prometheus = await scraped(t, t.testdir({}), new URL(server.url).host);
+  const prometheus = await scraped(t, testFolder(t, {}), new URL(server.url).host);
   let loading = true;
   const load = (async () => {
     while (loading) {

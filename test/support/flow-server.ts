@@ -6,6 +6,7 @@ import { type CreateRun, Millrace, type Run, type StreamMessage } from "#sdk/cli
 import { loadModule } from "#sdk/modules/load-module";
 import type { Registration } from "#sdk/modules/registration";
 import { serveWithEngines } from "./command-line.ts";
+import { testFolder } from "./test-folder.ts";
 
 export interface FlowServer {
   client: Millrace;
@@ -25,7 +26,7 @@ export interface FlowServer {
  * server ends with the test.
  */
 export async function serveFlows(t: Test, directory: string, ...flags: string[]): Promise<FlowServer> {
-  const root = t.testdir({ served: {} });
+  const root = testFolder(t, { served: {} });
   const home = join(root, "home");
   const registrations = await registrationsIn(directory);
   await serveWithEngines(t, join(root, "served"), home, "--max-engines", "2", ...flags);

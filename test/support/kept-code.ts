@@ -2,6 +2,7 @@
 import type { Test } from "tap";
 import type { CallOutcome, UserCall } from "#actors/user-code/user-code-calls";
 import { UserCodeKeeper } from "#server/user-code/keeper";
+import { testFolder } from "./test-folder.ts";
 
 export interface Kept {
   keeper: UserCodeKeeper;
@@ -13,7 +14,7 @@ export interface Kept {
 
 /** Discovers the files; `call` calls a rule of code.ts. */
 export async function keep(t: Test, files: Record<string, string>, heapMb = 512, blockedMs = 30_000): Promise<Kept> {
-  const dir = t.testdir(files);
+  const dir = testFolder(t, files);
   const lines: string[] = [];
   const printed: string[] = [];
   const print = (text: string): void => void printed.push(text);

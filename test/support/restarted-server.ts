@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import { Millrace } from "#sdk/client/index";
 import { serve } from "./command-line.ts";
+import { testFolder } from "./test-folder.ts";
 
 export interface RestartedServer {
   /** Client of the current server. */
@@ -14,7 +15,7 @@ export interface RestartedServer {
 
 /** Starts a server without engines that serves an empty folder; it ends with the test. */
 export async function startRestarted(t: Test): Promise<RestartedServer> {
-  const root = t.testdir({ served: {} });
+  const root = testFolder(t, { served: {} });
   const [served, home] = [join(root, "served"), join(root, "home")];
   let server = await serve(t, served, home);
   let client = new Millrace({ home });

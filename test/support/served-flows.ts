@@ -5,10 +5,11 @@ import { join } from "node:path";
 import type { Test } from "tap";
 import { Millrace } from "#sdk/client/index";
 import { serving, startCommand } from "./command-line.ts";
+import { testFolder } from "./test-folder.ts";
 
 /** Serves `files` from the folder `flows` of the test's folder; the home is outside of that folder. */
 export async function serveFlows(t: Test, files: Record<string, string>) {
-  const root = t.testdir({ flows: files });
+  const root = testFolder(t, { flows: files });
   const [dir, home] = [join(root, "flows"), temporaryHome(t)];
   const server = startCommand(["serve", ".", "--home", home, "--port", "0", "--no-open"], { cwd: dir });
   await serving(t, server);

@@ -11,6 +11,7 @@ import { EngineProcesses } from "#actors/engine-processes/engine-processes";
 import { fatalReportOptions, processEnd } from "#actors/engine-processes/process-end";
 import { isSameProcess, readProcess, userOf } from "#actors/engine-processes/process-table";
 import { Outbox } from "#runtime/effect";
+import { testFolder } from "../../../support/test-folder.ts";
 
 const WAIT = "setInterval(() => undefined, 1000)";
 /** Processes that connect to the given port and send a pid: their own, or that of a child that lives as long as they do. */
@@ -59,7 +60,7 @@ async function stranger(t: { teardown(fn: () => void): void }, ...args: string[]
 }
 
 t.test("an engine is started with its key, and its end is reported", async (t) => {
-  const dir = t.testdir({ "jobs.ts": "" });
+  const dir = testFolder(t, { "jobs.ts": "" });
   const script = `require("fs").writeFileSync("${dir}/said", JSON.stringify([process.argv.slice(1), process.env.FROM_SERVER, process.env.MILLRACE_ENGINE_ID]))`;
   const { ask, next } = setup(script);
   const gone = next("EngineGone");
@@ -71,7 +72,7 @@ t.test("an engine is started with its key, and its end is reported", async (t) =
 });
 
 t.test("the stop of a server ends the engines that have not asked for work, and no others", async (t) => {
-  const folder = t.testdir({});
+  const folder = testFolder(t, {});
   // Each engine writes its pid once it runs.
   const { ask, next, stop, told } = setup(
     `require("fs").writeFileSync("${folder}/" + process.env.MILLRACE_ENGINE_ID, String(process.pid)); ${WAIT}`,
@@ -110,7 +111,7 @@ t.test("the end of an engine is told with its exit code, its signal, or why its 
     ["process.kill(process.pid, 'SIGKILL')", /^engine process was killed from outside \(SIGKILL\)/, { signal: "SIGKILL" }],
     [FULL_HEAP, /gave up: .*heap out of memory$/, { signal: "SIGABRT", out_of_memory: true }, "--max-old-space-size=20"],
   ] as const) {
-    const folder = t.testdir({});
+    const folder = testFolder(t, {});
     const { ask, next } = setup(script, folder, ...nodeOptions);
     const gone = next("EngineGone");
     ask({ kind: "Spawn", engine_id: "engine-1-1", key: key(folder) });
@@ -120,7 +121,7 @@ t.test("the end of an engine is told with its exit code, its signal, or why its 
 });
 
 t.test("a process that is no child of the server and gave up is told with its reason", async (t) => {
-  const folder = t.testdir({});
+  const folder = testFolder(t, {});
   const { ask, next } = setup(WAIT, folder);
   const script = "setTimeout(() => { let all = [1]; for (;;) all = all.concat(all) }, 200)";
   const args = [...fatalReportOptions(folder), "--max-old-space-size=20", "-e", script];
@@ -273,7 +274,7 @@ for (const [module, file] of [
   t.test(`a module that changed is told once: ${module} in ${file}`, (t) => changedModule(t, module, file));
 
 async function changedModule(t: Test, module: string, file: string): Promise<void> {
-  const dir = t.testdir();
+  const dir = testFolder(t);
   mkdirSync(dirname(join(dir, file)), { recursive: true });
   writeFileSync(join(dir, file), "1");
   const { ask, told, next } = setup();
@@ -294,7 +295,7 @@ async function changedModule(t: Test, module: string, file: string): Promise<voi
 }
 
 t.test("the module of an engine that was started by others is looked at for as long as the engine is there", async (t) => {
-  const dir = t.testdir({ "jobs.ts": "1" });
+  const dir = testFolder(t, { "jobs.ts": "1" });
   const { ask, told } = setup();
   const child = await stranger(t);
   const changed = () => told.filter(({ kind }) => kind === "ModuleChanged").length;
