@@ -12,6 +12,7 @@ import type { Statements } from "#storage/sqlite/statements";
 import { emptyDecision } from "#storage/write/batch";
 import type { GroupPorts } from "../core/ports.ts";
 import { changesIn, withChanges } from "../core/state/changed-settings.ts";
+import { holdsUnheardRuns } from "../core/state/engine.ts";
 import type { DispatchSettings, LiveState } from "../core/state/live-state.ts";
 import { RunDurations } from "../core/state/run-durations.ts";
 import { resumeCancels } from "../dispatcher/backfills/cancel-backfill.ts";
@@ -152,7 +153,12 @@ export class DispatchGroup {
       },
       quarantine: this.#quarantine,
     };
-    const timer = { nowUs, book: () => this.#state?.rules ?? null, startedAtUs: () => nowUs() - uptimeUs() };
+    const timer = {
+      nowUs,
+      book: () => this.#state?.rules ?? null,
+      startedAtUs: () => nowUs() - uptimeUs(),
+      isEngineSilent: () => [...(this.#state?.engines.values() ?? [])].some(holdsUnheardRuns),
+    };
     return [
       { name: RULE_ENGINE, start: () => new RuleEngine(engine) },
       { name: EXPECTATION_TIMER, start: (_context, out) => new ExpectationTimer(timer, out) },

@@ -22,10 +22,19 @@ export interface ExpectationPorts {
   book(): RuleBook | null;
   /** Start time of the server by the current wall clock: earlier ticks are not made up for. */
   startedAtUs(): number;
+  /** Whether an engine that holds runs has not reported since the server started. */
+  isEngineSilent(): boolean;
 }
 
 /** A due deadline or tick that is still undecided is sent again after this time, because the message may have been lost. */
 const AGAIN_US = 1_000_000;
+/**
+ * After the start, lapses wait this long for the reports of silent engines: an engine whose server was away looks for it at
+ * least this often (`WAIT_MS_LONGEST` of the SDK).
+ */
+const REPORTS_US = 5_000_000;
+/** How often silent engines are looked for. */
+const LOOK_US = 100_000;
 /** A tick that is this late (the machine slept, the clock was set forward) counts as missed. */
 const TICK_LATE_US = 60_000_000;
 
@@ -62,20 +71,29 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
   #fire(out: Outbox): void {
     const nowUs = this.#ports.nowUs();
     this.#saidUs = nowUs;
-    const first = this.#ports.book()?.expectations.first();
-    if (first !== undefined && first.deadline <= nowUs) out.send(RULE_ENGINE, { kind: "DeadlinePassed", due: nowUs });
+    if (this.#firstDeadline() <= nowUs && !this.#awaitsReports(nowUs))
+      out.send(RULE_ENGINE, { kind: "DeadlinePassed", due: nowUs });
     for (const [rule_id, { due }] of this.#ticks) if (due <= nowUs) out.send(RULE_ENGINE, { kind: "ClockTick", rule_id, due });
   }
 
   #arm(out: Outbox): void {
     const nowUs = this.#ports.nowUs();
-    const first = this.#ports.book()?.expectations.first();
-    let nextUs = first?.deadline ?? Number.POSITIVE_INFINITY;
+    let nextUs = this.#firstDeadline();
+    if (nextUs <= nowUs && this.#awaitsReports(nowUs)) nextUs = nowUs + LOOK_US;
     for (const { due } of this.#ticks.values()) if (due < nextUs) nextUs = due;
     if (nextUs === Number.POSITIVE_INFINITY) return out.cancelTimer("due");
     // A value ahead of now was recorded before the clock was set back.
     const againUs = Math.min(this.#saidUs, nowUs) + AGAIN_US;
     out.setTimer("due", nextUs > nowUs ? nextUs : Math.max(nowUs, againUs), { kind: "Due" });
+  }
+
+  #firstDeadline(): number {
+    return this.#ports.book()?.expectations.first()?.deadline ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** What happened in time while the server was away is reported after its start. */
+  #awaitsReports(nowUs: number): boolean {
+    return nowUs - this.#ports.startedAtUs() < REPORTS_US && this.#ports.isEngineSilent();
   }
 
   /** Recomputes the next tick of each rule whose last tick is decided or whose cron expression changed. */

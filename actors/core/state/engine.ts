@@ -91,3 +91,8 @@ export interface Engine {
   runs: Map<number, Run>;
   poll: ParkedPoll | null;
 }
+
+/** The engine may have decided of its runs what it could not report yet: it has not exchanged since the core's start. */
+export function holdsUnheardRuns({ exchanges, exchange, runs }: Engine): boolean {
+  return exchanges && exchange === 0 && runs.size > 0;
+}

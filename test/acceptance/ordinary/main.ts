@@ -1,8 +1,8 @@
 /**
  * `npm run check:ordinary`: packs the package, installs it in an empty folder, and disturbs its server and its engines while runs
  * of ordinary flows are under way: with SIGKILL and SIGSTOP, by edits of their code and by people. `-- --rounds N` says how
- * often (2), `--seed N` with which random numbers (1), and `--only described`, `created` or `moved` what. Exit code 0 if all
- * is as promised.
+ * often (2), `--seed N` with which random numbers (1), and `--only described`, `created`, `moved` or `reactions` what. Exit
+ * code 0 if all is as promised.
  */
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,8 +13,9 @@ import { Check } from "../check.ts";
 import { acceptCreated } from "./created-runs.ts";
 import { acceptDescribed } from "./described-runs.ts";
 import { acceptMoved } from "./moved-runs.ts";
+import { acceptReactions } from "./reactions.ts";
 
-const SCENARIOS = { described: acceptDescribed, created: acceptCreated, moved: acceptMoved };
+const SCENARIOS = { described: acceptDescribed, created: acceptCreated, moved: acceptMoved, reactions: acceptReactions };
 
 const { values } = parseArgs({
   options: {

@@ -145,7 +145,7 @@ t.test("an event that is passed is held to the guards of its rules as well", asy
 t.test("a clock ticks on when the wall clock goes forward and comes back", async (t) => {
   const kit = kitWith(CLOCK);
   const due = (START_US / MINUTE_US + 1) * MINUTE_US;
-  const ports = { nowUs: () => kit.nowUs, book: () => kit.state.rules, startedAtUs: () => START_US };
+  const ports = { nowUs: () => kit.nowUs, book: () => kit.state.rules, startedAtUs: () => START_US, isEngineSilent: () => false };
   const armedTo = (effects: Outbox["effects"]): unknown => effects.find(({ kind }) => kind === "SetTimer");
   let timer: ExpectationTimer | null = null;
   const made = effectsOf((out) => {
@@ -164,7 +164,12 @@ t.test("a clock ticks on when the wall clock goes forward and comes back", async
 t.test("a clock ticks on when the server was started while the wall clock was ahead", async (t) => {
   const kit = kitWith(CLOCK);
   let startedUs = START_US + HOUR_US;
-  const ports = { nowUs: () => kit.nowUs, book: () => kit.state.rules, startedAtUs: () => startedUs };
+  const ports = {
+    nowUs: () => kit.nowUs,
+    book: () => kit.state.rules,
+    startedAtUs: () => startedUs,
+    isEngineSilent: () => false,
+  };
   const armed = (effects: Outbox["effects"]): unknown => effects.find(({ kind }) => kind === "SetTimer");
   let timer: ExpectationTimer | null = null;
   kit.nowUs += HOUR_US;
@@ -175,4 +180,27 @@ t.test("a clock ticks on when the server was started while the wall clock was ah
   startedUs -= HOUR_US;
   const due = (START_US / MINUTE_US + 1) * MINUTE_US;
   t.match(armed(effectsOf((out) => timer?.receive({ kind: "Rearm" }, out))), { dueUs: due });
+});
+
+t.test("after a start, lapses wait for the reports of silent engines, and not for longer than those take", async (t) => {
+  const kit = new DispatchKit();
+  const row = { id: 1, rule_id: 1, key: "run:1", run_id: 1, flow_id: 1, status: "open" as const, armed_at: START_US - 9 };
+  kit.state.rules.expectations.add({ ...row, deadline: START_US - 1 });
+  let isEngineSilent = true;
+  const ports = {
+    nowUs: () => kit.nowUs,
+    book: () => kit.state.rules,
+    startedAtUs: () => START_US,
+    isEngineSilent: () => isEngineSilent,
+  };
+  const timer = (): ExpectationTimer => new ExpectationTimer(ports, new Outbox());
+  const fired = (on: ExpectationTimer): Outbox["effects"] => effectsOf((out) => on.receive({ kind: "Due" }, out));
+  const lapses = [{ kind: "Send", message: { kind: "DeadlinePassed" } }, { kind: "SetTimer" }];
+  kit.nowUs = START_US + 1_000_000;
+  t.match(fired(timer()), [{ kind: "SetTimer", dueUs: kit.nowUs + 100_000 }]);
+  isEngineSilent = false;
+  t.match(fired(timer()), lapses);
+  isEngineSilent = true;
+  kit.nowUs = START_US + 5_000_000;
+  t.match(fired(timer()), lapses);
 });
