@@ -23,7 +23,7 @@ import type { Statements } from "#storage/sqlite/statements";
 import type { GroupPorts } from "../core/ports.ts";
 import { ClockWatch } from "../core/state/clock-watch.ts";
 import { newDurable } from "../core/state/durable.ts";
-import { engineKey, type StoredEngine } from "../core/state/engine.ts";
+import { engineKey, REPORTS_WITHIN_US, type StoredEngine } from "../core/state/engine.ts";
 import { type Flow, readOptions } from "../core/state/flow.ts";
 import { type DispatchSettings, LiveState, type RunReader } from "../core/state/live-state.ts";
 import { isEnded, NO_DETAILS, type Run, UNSTARTED } from "../core/state/run.ts";
@@ -221,7 +221,9 @@ function place(turn: Turn, run: Run, storedUs: number | null): void {
   }
   if (type === "Running" && timeoutSeconds !== null) {
     const ranUs = run.durable?.ranUs ?? 0;
-    armTimeout(turn, run, timeoutSeconds, ranUs + turn.trustedUs - run.movedUs);
+    const ranTotalUs = Math.max(0, ranUs + turn.trustedUs - run.movedUs);
+    // The run may have ended in time while the server was away.
+    armTimeout(turn, run, Math.max(timeoutSeconds * 1e6 - ranTotalUs, REPORTS_WITHIN_US - state.uptimeUs()));
   }
   if (type === "Cancelling") armCancel(turn, run);
 }

@@ -7,6 +7,7 @@
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
+import { REPORTS_WITHIN_US } from "../core/state/engine.ts";
 import type { Rule, RuleBook } from "../core/state/rule.ts";
 import { RULE_ENGINE } from "../names.ts";
 import type { Rearm } from "../rule-engine/rule-messages.ts";
@@ -28,11 +29,6 @@ export interface ExpectationPorts {
 
 /** A due deadline or tick that is still undecided is sent again after this time, because the message may have been lost. */
 const AGAIN_US = 1_000_000;
-/**
- * After the start, lapses wait this long for the reports of silent engines: an engine whose server was away looks for it at
- * least this often (`WAIT_MS_LONGEST` of the SDK).
- */
-const REPORTS_US = 5_000_000;
 /** How often silent engines are looked for. */
 const LOOK_US = 100_000;
 /** A tick that is this late (the machine slept, the clock was set forward) counts as missed. */
@@ -93,7 +89,7 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
 
   /** What happened in time while the server was away is reported after its start. */
   #awaitsReports(nowUs: number): boolean {
-    return nowUs - this.#ports.startedAtUs() < REPORTS_US && this.#ports.isEngineSilent();
+    return nowUs - this.#ports.startedAtUs() < REPORTS_WITHIN_US && this.#ports.isEngineSilent();
   }
 
   /** Recomputes the next tick of each rule whose last tick is decided or whose cron expression changed. */

@@ -9,8 +9,8 @@ import { testFolder } from "./test-folder.ts";
 export interface RestartedServer {
   /** Client of the current server. */
   readonly client: Millrace;
-  /** Stops the server, leaves it down for a while, and starts it again. */
-  restart(downMs?: number): Promise<void>;
+  /** Stops or kills the server, leaves it down for a while, and starts it again. */
+  restart(downMs?: number, signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
 /** Starts a server without engines that serves an empty folder; it ends with the test. */
@@ -23,8 +23,8 @@ export async function startRestarted(t: Test): Promise<RestartedServer> {
     get client() {
       return client;
     },
-    async restart(downMs = 0) {
-      server.child.kill("SIGTERM");
+    async restart(downMs = 0, signal = "SIGTERM") {
+      server.child.kill(signal);
       await server.ended;
       // The missed time itself is under test, so there is no signal to wait for.
       await sleep(downMs);

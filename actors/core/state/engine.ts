@@ -92,6 +92,12 @@ export interface Engine {
   poll: ParkedPoll | null;
 }
 
+/**
+ * After the start, engines report within this time what happened in the meantime: an engine whose server was away looks for it
+ * at least this often (`WAIT_MS_LONGEST` of the SDK).
+ */
+export const REPORTS_WITHIN_US = 5_000_000;
+
 /** The engine may have decided of its runs what it could not report yet: it has not exchanged since the core's start. */
 export function holdsUnheardRuns({ exchanges, exchange, runs }: Engine): boolean {
   return exchanges && exchange === 0 && runs.size > 0;

@@ -121,7 +121,7 @@ function afterMove(turn: Turn, run: Run, state: State, force: boolean): void {
     enqueue(turn, run);
   }
   if (state.type === "Running" && options.timeoutSeconds !== null) {
-    armTimeout(turn, run, options.timeoutSeconds, run.durable?.ranUs ?? 0);
+    armTimeout(turn, run, options.timeoutSeconds * 1e6 - (run.durable?.ranUs ?? 0));
   }
   if (state.type === "Cancelling") {
     armCancel(turn, run);
@@ -135,12 +135,9 @@ function afterMove(turn: Turn, run: Run, state: State, force: boolean): void {
   if (state.type === "Failed") noteFailure(turn, run);
 }
 
-/**
- * Sets the timeout of a run from its last start, by the server's clock, because an engine's clock may be wrong. `passedUs`
- * had already passed before the start of the core.
- */
-export function armTimeout(turn: Turn, run: Run, seconds: number, passedUs: number): void {
-  turn.state.deadlines.wait("timeout", run.id, seconds * 1e6 - Math.max(0, passedUs), run.state.timestamp);
+/** The run's time limit passes after this time, by the server's clock, because an engine's clock may be wrong. */
+export function armTimeout(turn: Turn, run: Run, afterUs: number): void {
+  turn.state.deadlines.wait("timeout", run.id, afterUs, run.state.timestamp);
 }
 
 /** Null before the first start. Clamped, because times stored before limits existed may exceed the integer range. */
