@@ -1,4 +1,5 @@
 import t from "tap";
+import { holdsUnheardRuns } from "#actors/core/state/engine";
 import { eventNames, operations } from "../../../support/decision-record.ts";
 import { DispatchKit } from "../../../support/dispatch-kit.ts";
 import { create, createId, move, poll, workOf } from "../../../support/dispatch-steps.ts";
@@ -322,4 +323,18 @@ t.test("one crash in a line of reruns is not counted; a flow without reruns is n
   crash(never, 4, 11);
   t.match(kit.run(never).state, { type: "Failed", message: /crash limit reached/ });
   t.equal(operations(crash(never, 4, 13), "put_rerun").length, 0);
+});
+
+t.test("after a restart, an engine that holds runs is unheard until its first exchange", async (t) => {
+  const kit = new DispatchKit();
+  createId(kit);
+  const held = heldOf(exchange(kit, "busy", 1));
+  begin(kit, "busy", 2, held);
+  exchange(kit, "idle", 1);
+  const unheard = (): string[] => [...kit.state.engines.values()].filter(holdsUnheardRuns).map(({ id }) => id);
+  t.same(unheard(), []);
+  kit.reloadEngines();
+  t.same(unheard(), ["busy"]);
+  exchange(kit, "busy", 3, { held });
+  t.same(unheard(), []);
 });
