@@ -67,15 +67,13 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
   #fire(out: Outbox): void {
     const nowUs = this.#ports.nowUs();
     this.#saidUs = nowUs;
-    if (this.#firstDeadline() <= nowUs && !this.#awaitsReports(nowUs))
-      out.send(RULE_ENGINE, { kind: "DeadlinePassed", due: nowUs });
+    if (this.#nextLapse(nowUs) <= nowUs) out.send(RULE_ENGINE, { kind: "DeadlinePassed", due: nowUs });
     for (const [rule_id, { due }] of this.#ticks) if (due <= nowUs) out.send(RULE_ENGINE, { kind: "ClockTick", rule_id, due });
   }
 
   #arm(out: Outbox): void {
     const nowUs = this.#ports.nowUs();
-    let nextUs = this.#firstDeadline();
-    if (nextUs <= nowUs && this.#awaitsReports(nowUs)) nextUs = nowUs + LOOK_US;
+    let nextUs = this.#nextLapse(nowUs);
     for (const { due } of this.#ticks.values()) if (due < nextUs) nextUs = due;
     if (nextUs === Number.POSITIVE_INFINITY) return out.cancelTimer("due");
     // A value ahead of now was recorded before the clock was set back.
@@ -83,13 +81,11 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
     out.setTimer("due", nextUs > nowUs ? nextUs : Math.max(nowUs, againUs), { kind: "Due" });
   }
 
-  #firstDeadline(): number {
-    return this.#ports.book()?.expectations.first()?.deadline ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** What happened in time while the server was away is reported after its start. */
-  #awaitsReports(nowUs: number): boolean {
-    return nowUs - this.#ports.startedAtUs() < REPORTS_WITHIN_US && this.#ports.isEngineSilent();
+  /** The first deadline. After the start, a passed one waits: what happened in time while the server was away is yet to be reported. */
+  #nextLapse(nowUs: number): number {
+    const deadline = this.#ports.book()?.expectations.first()?.deadline ?? Number.POSITIVE_INFINITY;
+    const isStarting = nowUs - this.#ports.startedAtUs() < REPORTS_WITHIN_US;
+    return deadline <= nowUs && isStarting && this.#ports.isEngineSilent() ? nowUs + LOOK_US : deadline;
   }
 
   /** Recomputes the next tick of each rule whose last tick is decided or whose cron expression changed. */

@@ -17,7 +17,7 @@ export class CreatedOnce {
     const expected = new Set(keys.map(String));
     const seen = new Set<string>();
     const wrong = found.filter((key) => seen.size === seen.add(key).size || !expected.has(key));
-    this.#check.same(wrong, [], `runs of ${flow} that were created twice or by nobody`);
+    this.#check.same(wrong, [], `runs of ${flow} that were created twice or without a cause`);
     this.#check.same(
       [...expected].filter((key) => !seen.has(key)),
       [],

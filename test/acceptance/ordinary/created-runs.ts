@@ -19,7 +19,6 @@ type Cause = keyof typeof CAUSES;
 const STARTED = 3;
 const DAYS = 20;
 const FIRE_US = 1_000_000;
-const DISTURBED_MS = 30_000;
 const STUCK_MS = 60_000;
 /** For the runs that follow what ended last. */
 const SETTLE_MS = 1_000;
@@ -33,13 +32,7 @@ export async function acceptCreated(folder: string, seed: number, check: Check):
     return true;
   });
   try {
-    for (const fromMs = performance.now(); performance.now() < fromMs + DISTURBED_MS; ) {
-      for (let left = random.below(12); left > 0; left -= 1) causes.add();
-      await pause(random.below(600));
-      const kind = random.weighted({ none: 3, engine: 3, server: 3 });
-      if (kind !== "none") await disturbed.disturb(kind);
-    }
-    await causes.sent();
+    await causes.sendWhileDisturbed(disturbed, 12);
     await allEnded(disturbed, check);
     await pause(SETTLE_MS);
     const runs = await allRuns(disturbed.client);

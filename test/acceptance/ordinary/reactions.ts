@@ -19,7 +19,6 @@ import { RepeatedRequests } from "./repeated-requests.ts";
 
 const CAUSES = { watched: 6, told: 4, delivered: 4 } as const;
 type Cause = keyof typeof CAUSES;
-const DISTURBED_MS = 30_000;
 const STUCK_MS = 60_000;
 const LOOK_MS = 250;
 /** Of these messages the receiver refuses the first attempt. */
@@ -34,13 +33,7 @@ export async function acceptReactions(folder: string, seed: number, check: Check
     const webhook = { kind: "webhook", url: receiver.url, body: { n: "{{ payload.n }}" } } as const;
     const guards = { once: "never", max_per_minute: 100_000 } as const;
     await disturbed.client.rules.create({ name: "tell", when: { events: ["told"] }, do: [webhook], ...guards });
-    for (const fromMs = performance.now(); performance.now() < fromMs + DISTURBED_MS; ) {
-      for (let left = random.below(8); left > 0; left -= 1) causes.add();
-      await pause(random.below(600));
-      const kind = random.weighted({ none: 3, engine: 2, server: 3 });
-      if (kind !== "none") await disturbed.disturb(kind);
-    }
-    await causes.sent();
+    await causes.sendWhileDisturbed(disturbed, 8);
     await reacted(disturbed, causes.added, receiver, check);
     const events = await disturbed.client.events
       .list({ name: "expectation.*", ascending: true }, { pageSize: 1_000 })
@@ -60,7 +53,7 @@ export async function acceptReactions(folder: string, seed: number, check: Check
   acceptHome(disturbed.home, check);
 }
 
-/** Resolves once all runs have ended, no expectation is open and each message was taken. */
+/** Resolves once all runs have ended but those of schedules, no expectation is open and each message was taken. */
 async function reacted(
   { client }: DisturbedFolder,
   { told }: Record<Cause, number>,

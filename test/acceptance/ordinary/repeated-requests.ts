@@ -3,7 +3,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { MillraceError } from "#sdk/client/index";
 import type { Random } from "../../sim/random.ts";
 import type { Check } from "../check.ts";
+import type { DisturbedFolder } from "./disturbed-folder.ts";
 
+const DISTURBED_MS = 30_000;
+const DISTURBANCES = { none: 3, engine: 3, server: 3 } as const;
+const PAUSE_BELOW_MS = 600;
 const TWICE = 0.3;
 const REPEAT_MS = 50;
 
@@ -31,8 +35,19 @@ export class RepeatedRequests<Cause extends string> {
     this.added = Object.fromEntries(Object.keys(weights).map((cause) => [cause, 0])) as Record<Cause, number>;
   }
 
+  /** Sends fewer than `below` requests at a time while server and engines are killed; resolves once all are answered. */
+  async sendWhileDisturbed(disturbed: DisturbedFolder, below: number): Promise<void> {
+    for (const fromMs = performance.now(); performance.now() < fromMs + DISTURBED_MS; ) {
+      for (let left = this.#random.below(below); left > 0; left -= 1) this.#add();
+      await pause(this.#random.below(PAUSE_BELOW_MS));
+      const kind = this.#random.weighted(DISTURBANCES);
+      if (kind !== "none") await disturbed.disturb(kind);
+    }
+    await Promise.all(this.#sending);
+  }
+
   /** Sends the next request of a cause by chance. */
-  add(): void {
+  #add(): void {
     const cause = this.#random.weighted(this.#weights);
     const n = this.added[cause];
     this.added[cause] += 1;
@@ -41,11 +56,6 @@ export class RepeatedRequests<Cause extends string> {
       this.#sending.add(sent);
       void sent.then(() => this.#sending.delete(sent));
     }
-  }
-
-  /** Resolves once all requests are answered. */
-  async sent(): Promise<void> {
-    await Promise.all(this.#sending);
   }
 
   async #sendUntilAnswered(cause: Cause, n: number): Promise<void> {
