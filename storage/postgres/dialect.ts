@@ -16,6 +16,11 @@ const ENDED = new Set([
   "runs_went_wrong",
 ]);
 
+/** A JSON array of ids as an array: without the functions of JSON, which take half the time of a page. */
+function idList(json: string): string {
+  return `translate(${json}, '[]', '{}')::bigint[]`;
+}
+
 type Rule = readonly [from: RegExp, to: string | ((...groups: string[]) => string)];
 
 const RULES: readonly Rule[] = [
@@ -25,8 +30,8 @@ const RULES: readonly Rule[] = [
   [/ NOT INDEXED/g, ""],
   [/\bCROSS JOIN\b/g, "JOIN"],
   // A list of ids. The plan is made without the values, so only a query of its own is evaluated once and not for each row.
-  [/\bIN \(SELECT value FROM json_each\(\?\)\)/g, "= ANY ((SELECT id_list(?))::bigint[])"],
-  [/\bjson_each\((\?|coalesce\([^()]*\))\) (\w+)/g, "unnest(id_list($1)) WITH ORDINALITY AS $2 (value, place)"],
+  [/\bIN \(SELECT value FROM json_each\(\?\)\)/g, `= ANY ((SELECT ${idList("?")})::bigint[])`],
+  [/\bjson_each\((\?|coalesce\([^()]*\))\) (\w+)/g, `unnest(${idList("$1")}) WITH ORDINALITY AS $2 (value, place)`],
   // The members of an object.
   [/\bjson_each\((\w+\.\w+)\) (\w+)/g, "json_each_text($1::json) AS $2 (key, value)"],
   [/\bgroup_concat\(/g, "string_agg("],
@@ -64,15 +69,17 @@ export function toPostgres(sql: string): string {
   return text;
 }
 
+/** A read of runs, up to the next one: the table, and the conditions that follow. */
+const READ_OF_RUNS = /\bruns(?: (?:AS )?(\w+))? INDEXED BY (\w+)(?:(?!\bruns(?: (?:AS )?\w+)? INDEXED BY).)*/gs;
+
 /** Whether a run has an end follows from its table: with the condition, an index of other columns would not do alone. */
 function withoutEnds(sql: string): string {
-  let text = sql;
-  for (const [, alias, index = ""] of sql.matchAll(/\bruns(?: (?:AS )?(\w+))? INDEXED BY (\w+)/g)) {
+  return sql.replace(READ_OF_RUNS, (read, alias: string | undefined, index: string) => {
+    if (!LIVE.has(index) && !ENDED.has(index)) return read;
     const column = alias === undefined ? "(?<![.\\w])end_time" : `\\b${alias}\\.end_time`;
-    if (LIVE.has(index)) text = text.replace(new RegExp(`${column} IS NULL`, "g"), "TRUE");
-    if (ENDED.has(index)) text = text.replace(new RegExp(`${column} IS NOT NULL`, "g"), "TRUE");
-  }
-  return text;
+    const condition = new RegExp(`${column} IS (NOT )?NULL`, "g");
+    return read.replace(condition, (_all, not?: string) => (ENDED.has(index) === (not !== undefined) ? "TRUE" : "FALSE"));
+  });
 }
 
 function tableOf(index: string): string {

@@ -10,15 +10,33 @@ export interface Read {
 /** Statements that are sent as one. */
 const SENT_TOGETHER = 64;
 
+/** The first rows of all statements together. */
+export interface First {
+  /** Of ORDER BY, by numbers of columns. */
+  order: string;
+  limit: number;
+}
+
 /** The rows of the statements, in their order, as arrays. */
 export function readAll<Row>(statements: Statements, reads: readonly Read[]): Row[] {
+  return readTogether(statements, reads, (union) => ({ sql: union, values: [] }));
+}
+
+/** Rows of the statements, the first ones of all of them included: the caller orders the rows and drops others. */
+export function readFirst<Row>(statements: Statements, reads: readonly Read[], { order, limit }: First): Row[] {
+  if (reads.length === 1) return readAll(statements, reads);
+  const first = `ORDER BY ${order} LIMIT ?`;
+  return readTogether(statements, reads, (union) => ({ sql: `SELECT * FROM (${union}) AS found ${first}`, values: [limit] }));
+}
+
+function readTogether<Row>(statements: Statements, reads: readonly Read[], of: (union: string) => Read): Row[] {
   if (statements.database.kind === "sqlite") return reads.flatMap(({ sql, values }) => statements.raw<Row>(sql).all(...values));
   // Each statement takes a round trip.
   const rows: Row[] = [];
   for (let index = 0; index < reads.length; index += SENT_TOGETHER) {
     const some = reads.slice(index, index + SENT_TOGETHER);
-    const sql = some.map((read) => `(${read.sql})`).join(" UNION ALL ");
-    for (const row of statements.raw<Row>(sql).all(...some.flatMap(({ values }) => values))) rows.push(row);
+    const { sql, values } = of(some.map((read) => `(${read.sql})`).join(" UNION ALL "));
+    for (const row of statements.raw<Row>(sql).all(...some.flatMap((read) => read.values), ...values)) rows.push(row);
   }
   return rows;
 }

@@ -7,7 +7,7 @@
  */
 import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import type { RunsQuery } from "#protocol/records/run";
-import { ENDED_CODES, stateCode } from "../schema/codes.ts";
+import { ENDED_CODES, stateCode, UNFINISHED_CODES } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { addContains, Conditions, contains } from "./conditions.ts";
 import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf, stateCodesOf } from "./filters.ts";
@@ -37,6 +37,8 @@ export interface RunSelection {
   conditions: Conditions;
   /** Index reads that cover the filters; null when only a scan of all runs does. */
   sources: Source[] | null;
+  /** The flows and states of all runs that the sources read, where they read all runs of these: the store has their number. */
+  counted: { flows: readonly number[]; states: readonly number[] } | null;
   /** Bounds on the start, and whether there are any. */
   bounds: { start_after?: number; start_before?: number };
   timed: boolean;
@@ -52,7 +54,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   const timed = filters.start_after !== undefined || filters.start_before !== undefined;
   const searched = (filters.search ?? "").trim() !== "" || filters.parameters !== undefined;
   const common = { conditions, bounds: filters, timed, searched };
-  if (impossible) return { ...common, possible: false, sources: [] };
+  if (impossible) return { ...common, possible: false, sources: [], counted: null };
   if (flows !== null) {
     conditions.add(
       flows.length === 1 ? "r.flow_id = ?" : `r.flow_id IN (SELECT value FROM json_each(?))`,
@@ -71,7 +73,9 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   if (filters.schedule_id !== undefined) conditions.add("r.schedule_id = ?", filters.schedule_id);
   if (filters.backfill_id !== undefined) conditions.add("r.backfill_id = ?", filters.backfill_id);
   if (filters.scheduled_after !== undefined) conditions.add("r.scheduled_time >= ?", filters.scheduled_after);
-  return { ...common, possible: true, sources: sourcesOf(statements, filters, flows, tags) };
+  const sources = sourcesOf(statements, filters, flows, tags);
+  if (sources !== null) return { ...common, possible: true, sources, counted: null };
+  return { ...common, possible: true, ...sourcesOfFlows(statements, flows, typesOf(filters)) };
 }
 
 /** Few tags are looked up separately; many would exceed SQLite's limit on terms. */
@@ -115,6 +119,7 @@ function source(from: string, term: string, ...values: number[]): Source {
   return { from, where: new Conditions().add(term, ...values) };
 }
 
+/** Index reads by the most selective filter; null where only flows and states select. */
 function sourcesOf(
   statements: Statements,
   filters: RunFilters,
@@ -133,8 +138,21 @@ function sourcesOf(
   if (filters.ended_after !== undefined && types?.every((code) => WENT_WRONG_CODES.includes(code)))
     return [source("runs r INDEXED BY runs_went_wrong", "r.state_type IN (4, 6) AND r.end_time >= ?", filters.ended_after)];
   if (filters.state_name !== undefined) return nameSources(statements, filters.state_name, flows, types);
-  if (flows === null && types === null) return null;
-  return flowSources(flows ?? allFlowIds(statements), types);
+  return null;
+}
+
+type SelectedSources = Pick<RunSelection, "sources" | "counted">;
+
+function sourcesOfFlows(
+  statements: Statements,
+  flows: readonly number[] | null,
+  types: readonly number[] | null,
+): SelectedSources {
+  if (flows === null && types === null) return { sources: null, counted: null };
+  const selected = flows ?? allFlowIds(statements);
+  const { ended, unfinished } = partsOf(types);
+  const states = unfinished ? [...ended, ...UNFINISHED_CODES] : ended;
+  return { sources: flowSources(selected, types), counted: { flows: selected, states } };
 }
 
 /** Runs by state name: runs whose type has this name, and runs with this name and any type. */
@@ -165,8 +183,9 @@ function typesOf({ state_type, states }: RunFilters): readonly number[] | null {
 
 /** Ended runs of these flows in these states, and unfinished runs of the flows if the states include an unfinished one. */
 function flowSources(flows: readonly number[], states: readonly number[] | null, alsoUnfinished = false): Source[] | null {
-  const ended = states === null ? ENDED_CODES : states.filter((code) => ENDED_CODES.includes(code));
-  const unfinished = alsoUnfinished || states === null || states.some((code) => !ENDED_CODES.includes(code));
+  const parts = partsOf(states);
+  const { ended } = parts;
+  const unfinished = alsoUnfinished || parts.unfinished;
   if (flows.length * (ended.length + 1) > SOURCES_MAX) return null;
   const sources: Source[] = [];
   for (const flow of flows) {
@@ -175,4 +194,13 @@ function flowSources(flows: readonly number[], states: readonly number[] | null,
     if (unfinished) sources.push(source("runs r INDEXED BY runs_unfinished", "r.flow_id = ? AND r.end_time IS NULL", flow));
   }
   return sources;
+}
+
+/** The states of ended runs among these, and whether there are others. */
+function partsOf(states: readonly number[] | null): { ended: readonly number[]; unfinished: boolean } {
+  if (states === null) return { ended: ENDED_CODES, unfinished: true };
+  return {
+    ended: states.filter((code) => ENDED_CODES.includes(code)),
+    unfinished: states.some((code) => !ENDED_CODES.includes(code)),
+  };
 }

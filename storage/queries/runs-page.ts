@@ -9,23 +9,24 @@
  * scan stopped, and may hold fewer runs than requested.
  *
  * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), NOT INDEXED (nothing: plans are pinned for a
- * connection), CROSS JOIN (JOIN: it only fixes the order of the joins), json_each (= ANY of an array), json_group_object
- * (json_object_agg; its arrays: json_agg).
+ * connection), CROSS JOIN (JOIN: it only fixes the order of the joins), json_each (= ANY of an array).
  */
 import { SEARCHED_RUNS_MAX } from "#protocol/limits";
 import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/records/run";
-import { stateCode } from "../schema/codes.ts";
+import { COUNT_KIND, stateCode } from "../schema/codes.ts";
 import type { SqlValue } from "../sqlite/driver.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
-import { readAll } from "./read-all.ts";
+import { readFirst } from "./read-all.ts";
 import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";
 import { type RunRecordRow, renderRun, SELECT_RUN } from "./run-record.ts";
 import { runStretches } from "./stretch-walk.ts";
 
-/** At most this many matches are read and sorted: about 5 ms. */
+/** At most this many matches are read and sorted. */
 const COLLECTED_MAX = 4_000;
+/** Index reads that one statement counts. */
+const COUNTED_TOGETHER = 32;
 
 /** One section of a sort order: rows for which `only` holds, by `key` (null: by id only). */
 interface Phase {
@@ -161,12 +162,12 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
   const phases = SORTS[query.sort];
   const start = cursor === null ? { phase: 0, key: null } : positionOf(statements, phases, cursor);
   if (start === null) return { ids, reached: null };
-  const collected = isById(phases) && selection.sources !== null ? null : collect(statements, query, selection, collectedMax);
+  const few = isById(phases) && selection.sources !== null ? null : fewSources(statements, query, selection, collectedMax);
   for (const [index, phase] of phases.entries()) {
     if (index < start.phase) continue;
     const after = index === start.phase && cursor !== null ? { key: start.key, id: cursor } : null;
-    const through = selection.searched && collected === null ? farthest(statements, phase, selection, after, searchedMax) : null;
-    ids.push(...phaseIds(statements, phase, selection, collected, { after, through }, query.limit + 1 - ids.length));
+    const through = selection.searched && few === null ? farthest(statements, phase, selection, after, searchedMax) : null;
+    ids.push(...phaseIds(statements, phase, selection, few, { after, through }, query.limit + 1 - ids.length));
     if (ids.length > query.limit) break;
     if (through !== null) return { ids, reached: through.id };
   }
@@ -203,19 +204,35 @@ function positionOf(statements: Statements, phases: readonly Phase[], cursor: nu
   return null;
 }
 
-/** Ids from the filters' own indexes if they are few; null if they are many or no index covers the filters. */
-function collect(statements: Statements, query: RunsQuery, selection: RunSelection, most: number): number[] | null {
-  const sources = selection.sources ?? rangeSources(query);
-  if (sources === null) return null;
-  const ids: number[] = [];
-  for (const { from, where } of sources) {
-    // One text, because the driver makes an array of each row.
-    const sql = `SELECT json_group_array(id) FROM (SELECT r.id FROM ${from} WHERE ${where.sql} LIMIT ?) AS found`;
-    const [found] = statements.raw<[string]>(sql).get(...where.values, most + 1 - ids.length) ?? ["[]"];
-    ids.push(...(JSON.parse(found) as number[]));
-    if (ids.length > most) return null;
+/** The filters' own index reads if they find few runs; null if they find many, or no index covers the filters. */
+function fewSources(
+  statements: Statements,
+  query: RunCountsQuery,
+  { sources, counted }: RunSelection,
+  most: number,
+): readonly Source[] | null {
+  if (sources !== null && counted !== null) return storedCount(statements, counted) <= most ? sources : null;
+  const own = sources ?? rangeSources(query);
+  return own === null || findMore(statements, own, most) ? null : own;
+}
+
+function storedCount(statements: Statements, { flows, states }: NonNullable<RunSelection["counted"]>): number {
+  const sql = `SELECT coalesce(sum(count), 0) FROM counts WHERE kind = ${COUNT_KIND.runs}
+    AND flow_id IN (SELECT value FROM json_each(?)) AND state_type IN (SELECT value FROM json_each(?))`;
+  return statements.raw<[number]>(sql).get(JSON.stringify(flows), JSON.stringify(states))?.[0] ?? 0;
+}
+
+/** Whether the index reads find more runs. */
+function findMore(statements: Statements, sources: readonly Source[], most: number): boolean {
+  let left = most;
+  for (let index = 0; index < sources.length && left >= 0; index += COUNTED_TOGETHER) {
+    const some = sources.slice(index, index + COUNTED_TOGETHER);
+    const found = some.map(({ from, where }) => `SELECT 1 FROM ${from} WHERE ${where.sql}`).join(" UNION ALL ");
+    const sql = `SELECT count(*) FROM (SELECT 1 FROM (${found}) AS found LIMIT ?) AS counted`;
+    const [count] = statements.raw<[number]>(sql).get(...some.flatMap(({ where }) => where.values), left + 1) ?? [0];
+    left -= count;
   }
-  return ids;
+  return left < 0;
 }
 
 /** Index reads for bounds on the start; null without bounds. */
@@ -248,29 +265,34 @@ function phaseIds(
   statements: Statements,
   phase: Phase,
   selection: RunSelection,
-  collected: readonly number[] | null,
+  few: readonly Source[] | null,
   piece: Piece,
   limit: number,
 ): number[] {
   const conditions = selection.conditions.copy();
   if (phase.only !== "TRUE") conditions.add(phase.only);
-  if (collected === null && phase.sources === ALL && selection.sources === null && selection.timed && !selection.searched)
+  if (few === null && phase.sources === ALL && selection.sources === null && selection.timed && !selection.searched)
     return timedIds(statements, phase, selection, within(conditions, phase, piece), piece.after, limit);
-  const reads = sourcesFor(phase, selection, collected).map(({ from, where, id = "r.id" }) => {
+  // SQLite reads the index that the text names. PostgreSQL would follow the order and filter, so it finds the rows first.
+  const findsFirst = few !== null && statements.database.kind === "postgres";
+  const reads = sourcesFor(phase, selection, few).map(({ from, where, id = "r.id" }) => {
     const wanted = within(conditions, phase, piece, id);
-    const sql = `SELECT r.id, ${phase.key ?? "NULL"} FROM ${from} WHERE ${where.sql} AND ${wanted.sql}
-      ORDER BY ${orderOf(phase, id)} LIMIT ?`;
+    const rows = `SELECT r.id, ${phase.key ?? "NULL"} FROM ${from} WHERE ${where.sql} AND ${wanted.sql}`;
+    const sql = findsFirst
+      ? `SELECT * FROM (${rows} OFFSET 0) AS found ORDER BY ${orderOf(phase, "1", "2")} LIMIT ?`
+      : `${rows} ORDER BY ${orderOf(phase, id)} LIMIT ?`;
     return { sql, values: [...where.values, ...wanted.values, limit] };
   });
-  return readAll<[number, SqlValue]>(statements, reads)
+  return readFirst<[number, SqlValue]>(statements, reads, { order: orderOf(phase, "1", "2"), limit })
     .sort(inOrder(phase))
     .slice(0, limit)
     .map(([id]) => id);
 }
 
-function orderOf(phase: Phase, id: string): string {
-  const direction = phase.descending ? "DESC" : "ASC";
-  return phase.key === null ? `${id} ${direction}` : `${phase.key} ${direction}, r.id ${direction}`;
+/** The order of a phase, by these columns. */
+function orderOf({ key, descending }: Phase, id: string, keyColumn = key): string {
+  const direction = descending ? "DESC" : "ASC";
+  return key === null ? `${id} ${direction}` : `${keyColumn} ${direction}, ${id} ${direction}`;
 }
 
 function inOrder(phase: Phase) {
@@ -297,11 +319,8 @@ function timedIds(
   return ids;
 }
 
-function sourcesFor(phase: Phase, selection: RunSelection, collected: readonly number[] | null): readonly Source[] {
-  if (collected !== null) {
-    const where = new Conditions().add("r.id IN (SELECT value FROM json_each(?))", JSON.stringify(collected));
-    return [{ from: "runs r NOT INDEXED", where }];
-  }
+function sourcesFor(phase: Phase, selection: RunSelection, few: readonly Source[] | null): readonly Source[] {
+  if (few !== null) return few;
   return phase.key === null && phase.only === "TRUE" && selection.sources !== null ? selection.sources : phase.sources;
 }
 

@@ -5,6 +5,7 @@
  */
 import { STRETCH_IDS } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
+import { readAll } from "./read-all.ts";
 
 /** One filter of a list: a row has to have one of these values. */
 export interface StretchFilter {
@@ -34,11 +35,10 @@ export function* matchingStretches(
   const sql = `SELECT s.stretch FROM stretches s WHERE s.kind = ? AND s.value = ? AND s.stretch ${descending ? "<=" : ">="} ?
     ${exists.join(" ")} ORDER BY s.stretch ${descending ? "DESC" : "ASC"} LIMIT ${STRETCHES_READ}`;
   const values = others.flatMap((filter) => [filter.kind, JSON.stringify(filter.values)]);
-  const statement = statements.raw<[number]>(sql);
   // The nearest stretches over all values are among the nearest of each value.
   const read = (from: number) => {
-    const found = new Set<number>();
-    for (const value of lead.values) for (const [stretch] of statement.all(lead.kind, value, from, ...values)) found.add(stretch);
+    const reads = lead.values.map((value) => ({ sql, values: [lead.kind, value, from, ...values] }));
+    const found = new Set(readAll<[number]>(statements, reads).map(([stretch]) => stretch));
     return [...found].sort((a, b) => (descending ? b - a : a - b)).slice(0, STRETCHES_READ);
   };
   yield* walk(read, cursor, descending);

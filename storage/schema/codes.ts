@@ -24,6 +24,9 @@ export function stateType(code: number): StateType {
 /** Codes of the state types that end a run, in the order of STATE_TYPES. */
 export const ENDED_CODES: readonly number[] = ["Completed", "Failed", "Cancelled", "Crashed"].map(stateCode);
 
+/** Codes of the other state types. */
+export const UNFINISHED_CODES: readonly number[] = STATE_TYPES.map(stateCode).filter((code) => !ENDED_CODES.includes(code));
+
 /** Column `kind` of counts. */
 export const COUNT_KIND = { runs: 0, task_runs: 1 } as const;
 

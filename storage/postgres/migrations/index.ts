@@ -2,5 +2,6 @@
 import * as initial from "./0001-initial.ts";
 import * as functions from "./0002-functions.ts";
 import * as boundedKeys from "./0003-bounded-keys.ts";
+import * as idLists from "./0004-id-lists.ts";
 
-export const POSTGRES_MIGRATIONS: readonly { name: string; sql: string }[] = [initial, functions, boundedKeys];
+export const POSTGRES_MIGRATIONS: readonly { name: string; sql: string }[] = [initial, functions, boundedKeys, idLists];
