@@ -18,6 +18,7 @@ import { eventNames, messageSubject, runSubjects } from "#storage/queries/messag
 import { messageTexts } from "#storage/queries/message-texts";
 import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
 import { runHasEnded } from "#storage/queries/run-record";
+import { AwaitedQueries, EXCEEDED } from "#storage/read/awaited-queries";
 import { openReadHandle } from "#storage/read/read-handle";
 import { READ_LIMIT_MS, REPORT_HEAP_MB_MAX, ReadPool } from "#storage/read/read-pool";
 import { Statements } from "#storage/sqlite/statements";
@@ -69,13 +70,13 @@ export class Reads {
   readonly #unsent = new UnsentBytes();
   /** Queries whose last answer here exceeded one part, and until when the readers run them. */
   readonly #largeUntilMs = new Map<QueryName, number>();
-  /** Whether cheap queries run here: with PostgreSQL, a round trip would hold up all connections. */
-  readonly #readsHere: boolean;
+  /** With PostgreSQL: queries are awaited here, because a round trip that blocks would hold up all connections. */
+  readonly #awaited: AwaitedQueries | null;
   #live: readonly number[] = [];
 
   constructor(path: string, ports: ReadsPorts) {
     this.#statements = new Statements(openReadHandle(path, null, PATIENCE_MS));
-    this.#readsHere = this.#statements.database.kind === "sqlite";
+    this.#awaited = this.#statements.database.kind === "postgres" ? new AwaitedQueries({ connectionString: path }) : null;
     this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
     // One thread: large bodies are rare, and parsing one takes much memory.
     this.#bodyPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });
@@ -141,13 +142,12 @@ export class Reads {
     const args = lengthMax === undefined ? asked : { ...asked, length_max: lengthMax };
     const missing = () => replyRefusal(exchange, read.missing(id, name));
     if (this.#isCheap(read, query)) {
-      const part = runPart(this.#statements, read.query, args);
-      this.#noteSize(read.query, part);
+      const part = this.#partMadeHere(read.query, runPart(this.#statements, read.query, args));
       if (part === null) missing();
-      else this.#send(exchange, { body: part.text, next: this.#continuation(read.query, part.next) });
+      else this.#send(exchange, part);
       return;
     }
-    this.#readPart(read.query, args).then(
+    this.#firstPart(read.query, args).then(
       (part) => (part === null ? missing() : this.#send(exchange, part)),
       (cause: unknown) => this.#fail(exchange, cause),
     );
@@ -171,6 +171,7 @@ export class Reads {
   }
 
   async close(): Promise<void> {
+    this.#awaited?.close();
     await Promise.all([this.#pool.close(), this.#bodyPool.close()]);
     this.#statements.database.close();
   }
@@ -180,12 +181,31 @@ export class Reads {
   }
 
   #isCheap(read: Read, query: Readonly<Record<string, unknown>>): boolean {
-    return this.#readsHere && read.here(query) && (this.#largeUntilMs.get(read.query) ?? 0) < Date.now();
+    return this.#awaited === null && read.here(query) && !this.#isLarge(read.query);
   }
 
-  #noteSize(name: QueryName, part: AnswerPart<unknown> | null): void {
-    if (part === null || (part.next === null && part.text.length < ANSWER_PART_BYTES_MAX)) return;
+  #isLarge(name: QueryName): boolean {
+    return (this.#largeUntilMs.get(name) ?? 0) >= Date.now();
+  }
+
+  #noteLarge(name: QueryName): void {
     this.#largeUntilMs.set(name, Date.now() + LARGE_FOR_MS);
+  }
+
+  /** From a part made on this thread. */
+  #partMadeHere<N extends QueryName>(name: N, part: AnswerPart<QueryArguments[N]> | null): SentPart | null {
+    if (part === null) return null;
+    if (part.next !== null || part.text.length >= ANSWER_PART_BYTES_MAX) this.#noteLarge(name);
+    return { body: part.text, next: this.#continuation(name, part.next) };
+  }
+
+  async #firstPart<N extends QueryName>(name: N, args: QueryArguments[N]): Promise<SentPart | null> {
+    if (this.#awaited !== null && !this.#isLarge(name)) {
+      const part = await this.#awaited.run(name, args);
+      if (part !== EXCEEDED) return this.#partMadeHere(name, part);
+      this.#noteLarge(name);
+    }
+    return await this.#readPart(name, args);
   }
 
   #send(exchange: Exchange, part: SentPart): void {

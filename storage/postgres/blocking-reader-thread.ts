@@ -13,9 +13,8 @@ import {
   type ReadLimits,
   type ReadRequest,
 } from "./blocking-reader.ts";
-import { Connection, type Settings } from "./connection.ts";
-import { isLocked, isLost, toPostgresError } from "./errors.ts";
-import { ReadConnection } from "./read-connection.ts";
+import type { Settings } from "./connection.ts";
+import { isLocked, isLost, toPostgresError, toReadError } from "./errors.ts";
 import { type ReadPortion, ReadSession } from "./read-session.ts";
 
 /** Between two attempts to reach the database. */
@@ -23,12 +22,6 @@ const AGAIN_MS = 100;
 /** When a read has waited for so long, standard error says why. */
 const TOLD_AFTER_MS = 2_000;
 const STDERR = 2;
-
-/** Code of a statement that took longer than the time limit. */
-const CANCELLED = "57014";
-
-/** Share of the time limit after which a locked table is an error of its own, which says so. */
-const LOCK_SHARE = 0.5;
 
 class ServedLink {
   readonly #port: MessagePort;
@@ -63,7 +56,7 @@ class ServedLink {
     if (request.kind === "exec") this.#inTransaction = request.text === "BEGIN";
     for (let told = false; ; ) {
       if (repeats) await this.#dropLost();
-      this.#session ??= this.#open();
+      this.#session ??= ReadSession.open(this.#settings, this.#limits);
       const session = this.#session;
       try {
         return { number, portion: await this.#inTime(session.then((open) => read(open, request))) };
@@ -86,19 +79,6 @@ class ServedLink {
     if (open?.connection.isOpen === false) this.#drop(session);
   }
 
-  async #open(): Promise<ReadSession> {
-    const connection = await Connection.open(this.#settings, "millrace reader");
-    const { limitMs, wholeTables } = this.#limits;
-    const settings = [
-      ...READER_SETTINGS,
-      ...(wholeTables ? [] : BY_INDEX),
-      `statement_timeout = ${limitMs}`,
-      `lock_timeout = ${Math.ceil(limitMs * LOCK_SHARE)}`,
-    ];
-    await connection.run(settings.map((setting) => `SET ${setting}`).join("; "));
-    return new ReadSession(new ReadConnection(connection.handOver()));
-  }
-
   /** Fails when the connection is silent beyond the time limit of its statements. */
   #inTime(reading: Promise<ReadPortion>): Promise<ReadPortion> {
     return new Promise((resolve, reject) => {
@@ -117,24 +97,6 @@ class ServedLink {
     );
   }
 }
-
-/**
- * No change is possible, and no plan is compiled or run by several processes: reads are short, and checks leave the processors to
- * the server. A plan is made once for a statement: making it for the values of each call takes as long as a page.
- */
-const READER_SETTINGS = [
-  "default_transaction_read_only = on",
-  "jit = off",
-  "max_parallel_workers_per_gather = 0",
-  "random_page_cost = 1.1",
-  "plan_cache_mode = force_generic_plan",
-];
-
-/**
- * The planner has to follow the indexes, as the texts say for SQLite: its statistics are old where a table grows, and a page ends
- * long before its list.
- */
-const BY_INDEX = ["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map((plan) => `enable_${plan} = off`);
 
 /** The thread that waits for the read cannot pass on what this thread would write to its own standard error. */
 function tell(problem: string): void {
@@ -164,8 +126,8 @@ function nothing(): ReadPortion {
 
 function readErrorOf(error: unknown): ReadError {
   const { code = null } = error as { code?: string | null };
-  const { fault, message } = toPostgresError(error);
-  return { fault: code === CANCELLED ? "query" : fault, message, code };
+  const { fault, message } = toReadError(error);
+  return { fault, message, code };
 }
 
 /** True for a failure that passes by itself: the database comes back, or another session releases its lock. */

@@ -13,19 +13,15 @@ import { extname } from "node:path";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem, Worker } from "node:worker_threads";
 import { StorageError, type StorageFault } from "../sqlite/storage-error.ts";
 import type { Settings } from "./connection.ts";
-import type { ReadPortion, StatementRead } from "./read-session.ts";
+import type { ReadPortion, SessionLimits, StatementRead } from "./read-session.ts";
 import { decodeRows } from "./rows.ts";
 import type { ResultColumn } from "./server-messages.ts";
 import type { Table } from "./table.ts";
 
 /** How long reads take at most. */
-export interface ReadLimits {
-  /** For a statement. */
-  limitMs: number;
+export interface ReadLimits extends SessionLimits {
   /** For a database that cannot be reached; 0 for one attempt. */
   patienceMs: number;
-  /** Whether plans may read whole tables, for checks that read all rows anyway; else they follow the indexes. */
-  wholeTables?: boolean;
 }
 
 /** As the protocol has it. */

@@ -45,6 +45,9 @@ const LOCK_NOT_AVAILABLE = "55P03";
 /** Of a division by the number of rows that were as expected (commit-messages.ts). */
 const DIVISION_BY_ZERO = "22012";
 
+/** Of a statement that took longer than the time limit. */
+const CANCELLED = "57014";
+
 /** True when the connection is of no use after this error, and the statement under way may have been done or not. */
 export function isLost(cause: unknown): boolean {
   const { severity } = cause as DriverError;
@@ -78,6 +81,12 @@ export function toPostgresError(cause: unknown): StorageError {
   if (severity === undefined) return new StorageError("operation", message, cause);
   if (isLocked(cause)) return new StorageError("busy", LOCKED, cause);
   return new StorageError(faultOf(code ?? ""), `PostgreSQL: ${message} (${code ?? "no code"})`, cause);
+}
+
+/** Converts an error of a statement that reads: PostgreSQL cancels it after the time limit. */
+export function toReadError(cause: unknown): StorageError {
+  const error = toPostgresError(cause);
+  return (cause as DriverError).code === CANCELLED ? new StorageError("query", error.message, cause) : error;
 }
 
 /** Converts an error of connecting. */

@@ -87,8 +87,9 @@ export class ReadConnection {
     this.#stream.write(all.length === 1 ? all[0] : Buffer.concat(all));
   }
 
-  /** Ends the connection without a word to the server; the request under way fails. */
-  drop(): void {
+  /** Ends the connection without a word to the server; the request under way fails for this cause. */
+  drop(cause = this.#cause): void {
+    this.#cause = cause;
     this.#stream.destroy();
     this.#close();
   }

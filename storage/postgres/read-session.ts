@@ -3,7 +3,8 @@
  * began none, the first portal that has more rows begins one and the last ends it.
  */
 import { StorageError } from "../sqlite/storage-error.ts";
-import type { ReadConnection, ServerAnswer } from "./read-connection.ts";
+import { Connection, type Settings } from "./connection.ts";
+import { ReadConnection, type ServerAnswer } from "./read-connection.ts";
 import { BEGIN_HERE, type Execution, executeOpen, executePortal, executeWhole, SYNC, simpleQuery } from "./read-messages.ts";
 import type { ResultColumn } from "./server-messages.ts";
 
@@ -28,6 +29,35 @@ export interface ReadPortion {
   portal: string | null;
 }
 
+/** How a session reads. */
+export interface SessionLimits {
+  /** How long a statement takes at most. */
+  limitMs: number;
+  /** Whether plans may read whole tables, for checks that read all rows anyway; else they follow the indexes. */
+  wholeTables?: boolean;
+}
+
+/** Share of the time limit after which a locked table is an error of its own, which says so. */
+const LOCK_SHARE = 0.5;
+
+/**
+ * No change is possible, and no plan is compiled or run by several processes: reads are short, and checks leave the processors to
+ * the server. A plan is made once for a statement: making it for the values of each call takes as long as a page.
+ */
+const READER_SETTINGS = [
+  "default_transaction_read_only = on",
+  "jit = off",
+  "max_parallel_workers_per_gather = 0",
+  "random_page_cost = 1.1",
+  "plan_cache_mode = force_generic_plan",
+];
+
+/**
+ * The planner has to follow the indexes, as the texts say for SQLite: its statistics are old where a table grows, and a page ends
+ * long before its list.
+ */
+const BY_INDEX = ["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map((plan) => `enable_${plan} = off`);
+
 export class ReadSession {
   readonly #connection: ReadConnection;
   /** Names of prepared statements by text. */
@@ -39,6 +69,19 @@ export class ReadSession {
 
   constructor(connection: ReadConnection) {
     this.#connection = connection;
+  }
+
+  /** @throws StorageError that says why there is no connection */
+  static async open(settings: Settings, { limitMs, wholeTables = false }: SessionLimits): Promise<ReadSession> {
+    const connection = await Connection.open(settings, "millrace reader");
+    const assignments = [
+      ...READER_SETTINGS,
+      ...(wholeTables ? [] : BY_INDEX),
+      `statement_timeout = ${limitMs}`,
+      `lock_timeout = ${Math.ceil(limitMs * LOCK_SHARE)}`,
+    ];
+    await connection.run(assignments.map((assignment) => `SET ${assignment}`).join("; "));
+    return new ReadSession(new ReadConnection(connection.handOver()));
   }
 
   /** The connection to the database. */

@@ -48,7 +48,7 @@ export interface SliceTask {
 export const READ_LIMIT_MS = 10_000;
 
 /** Queries running or queued; further queries are rejected and the caller has to retry. */
-const QUERIES_MAX = 1_000;
+export const QUERIES_MAX = 1_000;
 
 /** A thread without tasks ends after this time and frees its memory. */
 const IDLE_MS = 60_000;

@@ -27,6 +27,7 @@ import { openPostgresReadHandle } from "#storage/postgres/read-handle";
 import { eventNames, type MessageSubject, messageSubject, runSubjects } from "#storage/queries/message-subject";
 import { messageTexts } from "#storage/queries/message-texts";
 import { QUERIES, type QueryArguments, type QueryName, runPart } from "#storage/queries/named";
+import { AwaitedQueries, EXCEEDED } from "#storage/read/awaited-queries";
 import type { Database } from "#storage/sqlite/driver";
 import { Statements } from "#storage/sqlite/statements";
 import { AWAITED_EVENT } from "../sim/durable-program.ts";
@@ -307,16 +308,41 @@ function answerOf<N extends QueryName>(statements: Statements, name: N, first: Q
   return texts;
 }
 
-function compareQueries(t: Test, sqlite: Statements, postgres: Statements, met: Set<QueryName>): void {
-  let count = 0;
+/** The first part of an answer whose statements were awaited, or how the query fails. */
+async function awaitedAnswer<N extends QueryName>(awaited: AwaitedQueries, name: N, args: QueryArguments[N]) {
+  try {
+    const part = await awaited.run(name, args);
+    return part === EXCEEDED ? EXCEEDED : (part?.text ?? null);
+  } catch (error) {
+    return `fails: ${String(error)}`;
+  }
+}
+
+interface PostgresReads {
+  postgres: Statements;
+  /** Null where only the blocking reads are compared. */
+  awaited: AwaitedQueries | null;
+}
+
+async function compareQueries(
+  t: Test,
+  sqlite: Statements,
+  { postgres, awaited }: PostgresReads,
+  met: Set<QueryName>,
+): Promise<void> {
+  let [count, exceeded] = [0, 0];
   for (const [name, args] of asks(new Facts(sqlite))) {
     const expected = answerOf(sqlite, name, args);
     const found = answerOf(postgres, name, args);
+    const early = awaited === null ? expected[0] : await awaitedAnswer(awaited, name, args);
     count += 1;
+    if (early === EXCEEDED) exceeded += 1;
+    else if (early !== expected[0]) t.same(early, expected[0], `awaited ${name} ${JSON.stringify(args)}`);
     if (expected.some((text) => text !== null && text !== "[]" && !text.startsWith("fails"))) met.add(name);
     if (JSON.stringify(expected) !== JSON.stringify(found)) t.same(found, expected, `${name} ${JSON.stringify(args)}`);
   }
   t.ok(count > 500, `${count} answers compared`);
+  t.ok(exceeded < count / 10, `${exceeded} of them read too much to be awaited`);
 }
 
 /** Compares what a load returns, or how it fails. */
@@ -444,7 +470,9 @@ t.test("queries and loads of both stores", { skip }, async (t) => {
       await copyToPostgres(database, connection);
       const handle = openPostgresReadHandle(url);
       const [sqlite, postgres] = [new Statements(database), new Statements(handle)];
-      compareQueries(t, sqlite, postgres, met);
+      const awaited = seed === SEEDS[0] ? new AwaitedQueries(settings) : null;
+      await compareQueries(t, sqlite, { postgres, awaited }, met);
+      awaited?.close();
       compareLoads(t, sqlite, postgres);
       compareMessages(t, sqlite, postgres);
       handle.close();

@@ -53,6 +53,7 @@ const DIRECTIONS: readonly Direction[] = [
     allows: [
       "protocol",
       "runtime",
+      "storage/read/awaited-queries",
       "storage/read/read-pool",
       "storage/read/read-handle",
       "storage/sqlite/statements",
