@@ -93,10 +93,11 @@ export interface Engine {
 }
 
 /**
- * After the start, engines report within this time what happened in the meantime: an engine whose server was away looks for it
- * at least this often (`WAIT_MS_LONGEST` of the SDK).
+ * After the start of the process, engines report within this time what happened in the meantime. An engine whose server was away
+ * looks for it every five seconds at least, as specified (`WAIT_MS_LONGEST` of the SDK), and the server needs some time until it
+ * listens, with PostgreSQL two seconds and more.
  */
-export const REPORTS_WITHIN_US = 5_000_000;
+export const REPORTS_WITHIN_US = 10_000_000;
 
 /** The engine may have decided of its runs what it could not report yet: it has not exchanged since the core's start. */
 export function holdsUnheardRuns({ exchanges, exchange, runs }: Engine): boolean {
