@@ -87,9 +87,8 @@ export class ReadConnection {
     this.#stream.write(all.length === 1 ? all[0] : Buffer.concat(all));
   }
 
-  /** Ends the connection without a word to the server; the request under way fails for this cause. */
-  drop(cause = this.#cause): void {
-    this.#cause = cause;
+  /** Ends the connection without a word to the server; the request under way fails. */
+  drop(): void {
     this.#stream.destroy();
     this.#close();
   }

@@ -42,15 +42,21 @@ export class SessionPool {
   /**
    * Reads on a session that nobody else uses meanwhile.
    *
-   * @throws StorageError for a connection that cannot be made, is not free or does not answer within the time limit, and what
-   * `read` throws
+   * @throws StorageError for a connection that cannot be made, "query" where none is free within the time limit or the read takes
+   * longer, and what `read` throws
    */
   async use<Result>(read: (session: ReadSession) => Promise<Result>): Promise<Result> {
     const session = await this.#take();
-    const silent = () => session.connection.drop(new Error("it does not answer"));
-    const timer = setTimeout(silent, this.#limits.limitMs + GRACE_MS);
+    const { limitMs } = this.#limits;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      session.connection.drop();
+    }, limitMs + GRACE_MS);
     try {
       return await read(session);
+    } catch (cause) {
+      throw isLate ? new StorageError("query", `the read took longer than ${limitMs} ms`, cause) : cause;
     } finally {
       clearTimeout(timer);
       this.#give(session);

@@ -15,7 +15,10 @@ const LOCK = "1296649324, hashtext(current_schema())";
 const LOCK_WAIT_MS = 2_000;
 /** The oldest PostgreSQL that has what the store needs, as the server numbers itself. */
 export const SERVER_VERSION_MIN = 140_000;
-/** Connections of an idle server with its first lists, short and long, of one under load, and with some for other programs (the guide's table). */
+/**
+ * Connections of an idle server with its first lists, a short and a long one, of a server under load, and with some for other
+ * programs (the guide's table).
+ */
 const CONNECTIONS_MIN = 5;
 const CONNECTIONS = 14;
 const CONNECTIONS_ADVISED = 20;
