@@ -2,9 +2,13 @@
 import type { WaitOutcome } from "#protocol/records/durable";
 import type { State } from "#protocol/records/state";
 import type { StoredWait } from "../../core/state/durable.ts";
+import { holdsUnheardRuns, REPORTS_WITHIN_US } from "../../core/state/engine.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { enterState } from "../states/moves.ts";
+
+/** After the start, until engines have reported. */
+const LOOK_US = 1_000_000;
 
 /** Settles an open wait. If the run of its lineage is parked on it, the run is queued, once for each park. */
 export function settleWait(turn: Turn, wait: StoredWait, outcome: WaitOutcome, eventId: number | null = null): void {
@@ -40,7 +44,14 @@ export function waitDue(turn: Turn, id: number): void {
   if (wait === undefined || wait.due === null) return;
   // The wall clock was set back.
   if (wait.due > turn.nowUs) return turn.state.deadlines.addWait(id, wait.due);
-  settleWait(turn, wait, { kind: wait.kind === "sleep" ? "slept" : "timed_out" });
+  if (wait.kind === "sleep") return settleWait(turn, wait, { kind: "slept" });
+  if (mayBeReported(turn)) return turn.state.deadlines.addWait(id, turn.nowUs + LOOK_US);
+  settleWait(turn, wait, { kind: "timed_out" });
+}
+
+/** After the start: what a wait is for may have happened in time while the server was away, and not be reported yet. */
+function mayBeReported({ state }: Turn): boolean {
+  return state.uptimeUs() < REPORTS_WITHIN_US && [...state.engines.values()].some(holdsUnheardRuns);
 }
 
 /** The retry delay of a parked run has passed. */

@@ -4,6 +4,7 @@ import { eventNames, operations } from "../../../support/decision-record.ts";
 import type { DispatchKit } from "../../../support/dispatch-kit.ts";
 import { create, createId, move, poll, workOf } from "../../../support/dispatch-steps.ts";
 import { arm, type HeldRun, moveOf, parkOf, send, startDurable, stepOf, takeRun } from "../../../support/durable-steps.ts";
+import { begin, exchange, heldOf } from "../../../support/exchange-steps.ts";
 import { storedKit } from "../../../support/stored-kit.ts";
 
 const SECOND_US = 1_000_000;
@@ -337,4 +338,39 @@ t.test("the task runs from before a park stay task runs of the run: for a retry 
   send(kit, again, [moveOf(kit, 5, "Completed")]);
   const retried = kit.send("RetryRun", { target: held.id, body: { from: "step-0" } });
   t.match(operations(retried, "put_lineage"), [{ origin_id: held.id, before_task: 1 }]);
+});
+
+t.test("after the start, a timeout waits until the engines that hold runs have reported, and ten seconds at most", async (t) => {
+  const { kit } = storedKit();
+  const paused = (number: number): HeldRun => {
+    const held = startDurable(kit);
+    arm(kit, held, [{ wait: number, kind: "input", question: { prompt: "sure?" }, timeout: 2 }]);
+    send(kit, held, [parkOf(kit, 3, [number])]);
+    return held;
+  };
+  const settled = (us: number) => operations(kit.pass(us), "settle_wait").map(({ outcome }) => outcome);
+  const timedOut = '{"kind":"timed_out"}';
+  createId(kit, { flow: "other" });
+  const held = heldOf(exchange(kit, "busy", 1));
+  begin(kit, "busy", 2, held);
+  const restart = (): void => {
+    kit.uptimeUs = 0;
+    kit.reloadEngines();
+  };
+  paused(1);
+  restart();
+  t.same(settled(3 * SECOND_US), []);
+  exchange(kit, "busy", 3, { held });
+  t.same(settled(SECOND_US), [timedOut]);
+
+  const answered = paused(2);
+  restart();
+  t.same(settled(9 * SECOND_US), []);
+  kit.send("ResumeRun", { target: answered.id, body: { input: "yes" } });
+  t.same(settled(2 * SECOND_US), [], "it was settled in the meantime");
+
+  paused(3);
+  restart();
+  t.same(settled(9 * SECOND_US), []);
+  t.same(settled(2 * SECOND_US), [timedOut]);
 });
