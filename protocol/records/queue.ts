@@ -95,6 +95,9 @@ export const QueueEngine = Type.Object(
     run_ids: Type.Array(Int64),
     idle: Type.Boolean(),
     contact_secs: Type.Number({ description: "Seconds since the last request of the engine" }),
+    blocked_since: nullable(
+      about("Since when code of one run has held the engine's thread; null while the thread works", Timestamp),
+    ),
   },
   { title: "QueueEngine" },
 );

@@ -34,12 +34,32 @@ t.test("the engines tell what they run, and a run is cancelled out of the queue"
   const { engines } = (await (await fetch(`${server.url}/api/server`)).json()) as { engines: { pid: number }[] };
   const table = page.getByRole("table", { name: "Engines" });
   for (const { pid } of engines) await table.getByText(String(pid), { exact: true }).waitFor();
-  await table.getByRole("row", { name: /sync_product_catalogue/ }).waitFor();
   await page.getByRole("button", { name: `Cancel\u2026 ${extra.name}` }).click();
   await page.getByRole("button", { name: "Cancel 1 run" }).click();
   await page.getByRole("button", { name: `Cancel\u2026 ${extra.name}` }).waitFor({ state: "detached" });
   await server.until(extra, "Cancelled");
   t.equal((await server.client.runs.get(extra.id)).state.type, "Cancelled");
+  await context.close();
+});
+
+t.test("an engine with many runs lists four of them, and the others on request", async (t) => {
+  const more = await Promise.all(Array.from({ length: 40 }, () => server.run(scene.running.flow_name)));
+  for (const run of more) await server.until(run, "Running");
+  const { page, context, complaints } = await open("/queue");
+  const table = page.getByRole("table", { name: "Engines" });
+  const button = table.getByRole("button", { name: /^Show \d+ more runs? of engine/ }).first();
+  const pid = Number(/\d+$/.exec((await button.textContent()) ?? "")?.[0]);
+  const { engines } = (await (await fetch(`${server.url}/api/server`)).json()) as { engines: { id: string; pid: number }[] };
+  const queue = (await (await fetch(`${server.url}/api/queue`)).json()) as { engines: { id: string; run_ids: number[] }[] };
+  const runIds = queue.engines.find(({ id }) => id === engines.find((engine) => engine.pid === pid)?.id)?.run_ids ?? [];
+  t.equal(await button.textContent(), `Show ${runIds.length - 4} more run${runIds.length === 5 ? "" : "s"} of engine ${pid}`);
+  const links = runIds.map((id) => table.locator(`a[href="/runs/${id}"]`));
+  t.same(await Promise.all(links.map((link) => link.count())), [1, 1, 1, 1, ...Array(runIds.length - 4).fill(0)]);
+  await button.click();
+  for (const link of links) await link.waitFor();
+  t.same(complaints, []);
+  await Promise.all(more.map(({ id }) => server.client.runs.cancel(id)));
+  await Promise.all(more.map((run) => server.until(run, "Cancelled")));
   await context.close();
 });
 

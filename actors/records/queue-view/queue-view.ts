@@ -37,6 +37,7 @@ export function describeQueue(turn: Turn): Queue {
       run_ids: [...engine.runs.keys()],
       idle: engine.poll !== null,
       contact_secs: (state.uptimeUs() - engine.lastContactUs) / 1e6,
+      blocked_since: engine.blockedSinceUs,
     })),
   };
 }

@@ -44,7 +44,7 @@ export function Page(): JSX.Element {
       {settings.data?.engine_saturation_risk === true && <Saturation settings={settings.data} />}
       {queue.data === null && queue.error === null && <Loading rows={8} />}
       {queue.data !== null && <Waiting queue={queue.data} started={started} />}
-      <Section title="Engines" note={server.data === null ? undefined : "one process, one run at a time"}>
+      <Section title="Engines" note={server.data === null ? undefined : "runs share an engine as long as they wait"}>
         {server.error !== null && <Failure what="The engines" error={server.error} again={server.refresh} />}
         {server.data?.engines.length === 0 && (
           <Empty title="No engine is up">The server starts one when a run is due and its module can be started from here.</Empty>

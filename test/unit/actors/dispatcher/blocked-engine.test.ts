@@ -1,6 +1,6 @@
 /** An engine whose thread is held by code says so: an event, and an explanation for the runs in it. */
 import t from "tap";
-import type { RunExplanation } from "#protocol/records/queue";
+import type { Queue, RunExplanation } from "#protocol/records/queue";
 import { operations } from "../../../support/decision-record.ts";
 import { DispatchKit, type Outcome } from "../../../support/dispatch-kit.ts";
 import { createId, MODULE, SOURCE_DIR } from "../../../support/dispatch-steps.ts";
@@ -34,11 +34,15 @@ const eventsOf = (outcome: Outcome) => operations(outcome, "insert_event").filte
 const blockOf = (kit: DispatchKit, run: number): RunExplanation["blocked"] | undefined =>
   (kit.send("ExplainRun", { target: run }).reply?.body as RunExplanation | undefined)?.blocked;
 
+const blockedSince = (kit: DispatchKit): number | null | undefined =>
+  (kit.send("GetQueue").reply?.body as Queue | undefined)?.engines[0]?.blocked_since;
+
 t.test("the beginning of a block is an event with the runs; the runs say it as long as it lasts", async (t) => {
   const kit = new DispatchKit();
   const held = executing(kit, 2);
   const ids = held.map(({ run_id }) => run_id);
   t.equal(blockOf(kit, Number(ids[0])), null);
+  t.equal(blockedSince(kit), null);
   const [event, ...more] = eventsOf(exchange(kit, 3, { held, blocked_secs: 1.5 }));
   t.equal(more.length, 0);
   t.same(JSON.parse(String(event?.["resource"])), { kind: "engine", id: "e1", name: MODULE });
@@ -53,7 +57,9 @@ t.test("the beginning of a block is an event with the runs; the runs say it as l
       run_ids: ids,
     });
   }
+  t.equal(blockedSince(kit), kit.nowUs - 3_000_000, "the queue says it of the engine");
   exchange(kit, 5, { held });
+  t.equal(blockedSince(kit), null);
   t.equal(blockOf(kit, Number(ids[0])), null);
 });
 
