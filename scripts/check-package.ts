@@ -1,6 +1,7 @@
 /**
  * `npm run check:package`: packs the package, installs it in an empty folder as users do, checks its types, links and size,
- * and lets its server run a flow file from that folder. Exit code 0 on success.
+ * and lets its server run a flow file from that folder. Exit code 0 on success. MILLRACE_TEST_INSTALLED names a folder for a second
+ * installation, which further checks of the package use.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkEntries, checkTypes } from "./check-types.ts";
-import { install, pack } from "./packed-package.ts";
+import { install, linkInstallation, pack } from "./packed-package.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** A start takes a second; far longer on a machine under load. */
@@ -122,6 +123,8 @@ try {
   checkSize(user);
   checkTypes(ROOT, user);
   await serveAndRun(user);
+  const { MILLRACE_TEST_INSTALLED: kept } = process.env;
+  if (kept !== undefined) linkInstallation(user, kept);
   process.stdout.write("The packed package was installed in an empty folder and ran a flow file of its own.\n");
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /** Packs the package, and installs it in a folder as users do. */
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureBuilt } from "./built.ts";
@@ -67,8 +67,26 @@ function checkLinks(paths: readonly string[]): void {
   }
 }
 
+/** What an installation consists of. */
+const INSTALLED = ["package.json", "package-lock.json", "node_modules"];
+
 /** Installs the packed file in an otherwise empty folder. */
 export function install(folder: string, packed: string): void {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "flows-of-a-user", private: true, type: "module" }));
   npm(folder, ["install", "--no-audit", "--no-fund", packed]);
+}
+
+/** Makes a second installation whose files are links to those of the first one. */
+export function linkInstallation(from: string, to: string): void {
+  execFileSync("cp", ["--archive", "--link", ...INSTALLED.map((name) => join(from, name)), to]);
+}
+
+/**
+ * Installs the package of the present sources in an otherwise empty folder. MILLRACE_TEST_INSTALLED names a folder that has it, see
+ * `npm run check:package`, whose files are linked instead.
+ */
+export function installPresent(folder: string): void {
+  const { MILLRACE_TEST_INSTALLED: installed } = process.env;
+  if (installed !== undefined) linkInstallation(installed, folder);
+  else install(folder, pack(mkdtempSync(join(folder, "packed-"))));
 }

@@ -7,14 +7,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { install, pack } from "../../scripts/packed-package.ts";
+import { installPresent } from "../../scripts/packed-package.ts";
 import { acceptExecution } from "./acceptance.ts";
 import { FULL, SHORT } from "./sizes.ts";
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { full: { type: "boolean" } } });
 const folder = mkdtempSync(join(tmpdir(), "millrace-execution-"));
 try {
-  install(folder, pack(mkdtempSync(join(folder, "packed-"))));
+  installPresent(folder);
   const failures = await acceptExecution(folder, values.full ? FULL : SHORT, positionals[0]);
   process.stdout.write(failures.length === 0 ? "Everything is as promised.\n" : `${failures.length} promises are not kept.\n`);
   process.exitCode = failures.length === 0 ? 0 : 1;

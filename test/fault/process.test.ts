@@ -1,4 +1,7 @@
-/** Kills the whole server process repeatedly while clients create runs: acknowledged data must exist afterwards. */
+/**
+ * Kills the whole server process repeatedly while clients create runs: acknowledged data must exist afterwards.
+ * MILLRACE_TEST_KILL_SECONDS sets for how long.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +16,7 @@ import { FaultLoad, type LoadShape } from "../support/fault-load.ts";
 import { drained } from "../support/stored-runs.ts";
 
 /** Seconds of repeated kills of the whole process. */
-const KILL_SECONDS = 60;
+const KILL_SECONDS = Number(process.env["MILLRACE_TEST_KILL_SECONDS"] ?? "60");
 /** Interval of the kills. */
 const KILL_EVERY_MS = 2000;
 /**
@@ -37,7 +40,7 @@ const DRAIN_MAX_MS = 90_000;
 const RESOURCES = "[resources]\ndesk = 6\ntool = 3\n";
 
 /** Seconds of kills while clients create runs as fast as they are answered. */
-const FULL_RATE_SECONDS = 30;
+const FULL_RATE_SECONDS = KILL_SECONDS / 2;
 const FULL_RATE_CLIENTS = 16;
 
 /** Starts a server whose home is inside its served folder; the discovery file holds the address once the server listens. */

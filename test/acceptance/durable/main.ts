@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { install, pack } from "../../../scripts/packed-package.ts";
+import { installPresent } from "../../../scripts/packed-package.ts";
 import { Check } from "../check.ts";
 import { acceptExamples } from "./examples.ts";
 import { acceptKills } from "./kills.ts";
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const folder = mkdtempSync(join(tmpdir(), "millrace-durable-"));
 const check = new Check();
 try {
-  install(folder, pack(mkdtempSync(join(folder, "packed-"))));
+  installPresent(folder);
   cpSync(join(import.meta.dirname, "../durable-flows"), join(folder, "flows"), { recursive: true });
   for (const example of EXAMPLES)
     cpSync(join(folder, "node_modules/millrace/examples/guides", example), join(folder, "flows", example));

@@ -8,7 +8,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { install, pack } from "../../../scripts/packed-package.ts";
+import { installPresent } from "../../../scripts/packed-package.ts";
 import { Check } from "../check.ts";
 import { acceptCreated } from "./created-runs.ts";
 import { acceptDescribed } from "./described-runs.ts";
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const folder = mkdtempSync(join(tmpdir(), "millrace-ordinary-"));
 const check = new Check();
 try {
-  install(folder, pack(mkdtempSync(join(folder, "packed-"))));
+  installPresent(folder);
   cpSync(join(import.meta.dirname, "../ordinary-flows"), join(folder, "flows"), { recursive: true });
   for (let round = 0; round < Number(values.rounds); round += 1)
     for (const [name, accept] of Object.entries(SCENARIOS))

@@ -25,9 +25,9 @@ function setup(t: Test, options: Partial<ReadPoolOptions>, write: (ops: Primitiv
 }
 
 t.test("a reader whose heap is exhausted costs its query, and another one takes its place", async (t) => {
-  const { pool } = setup(t, { heapMb: 96 }, (ops) => {
+  const { pool } = setup(t, { heapMb: 40 }, (ops) => {
     // Events parse each tag into an object.
-    putRun(ops, { ...RUN, tags: Array.from({ length: 800_000 }, (_, index) => `tag ${index}`) });
+    putRun(ops, { ...RUN, tags: Array.from({ length: 300_000 }, (_, index) => `tag ${index}`) });
     putRunEvent(ops, "run.completed", 1, 1, "Completed", 1);
   });
   await pool.ready();
