@@ -118,7 +118,7 @@ function listFromProc(): SystemProcess[] {
 /** Null for a process that has ended or belongs to another user. */
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, "latin1");
+    return readFileSync(path, "utf8");
   } catch {
     return null;
   }

@@ -63,7 +63,7 @@ function signalOfShell(code: number | null): NodeJS.Signals | null {
 /** Number of processes that the system has killed for memory since boot; null where the system does not count them. */
 export function countMemoryKills(): number | null {
   try {
-    const line = /^oom_kill (\d+)$/m.exec(readFileSync("/proc/vmstat", "latin1"));
+    const line = /^oom_kill (\d+)$/m.exec(readFileSync("/proc/vmstat", "utf8"));
     return line === null ? null : Number(line[1]);
   } catch {
     return null;

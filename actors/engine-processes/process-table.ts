@@ -43,7 +43,7 @@ export function parentOf(pid: number): number | null {
 }
 
 function readFields(pid: number): string[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The command name is in parentheses and may contain any character, so count fields from the last parenthesis.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
@@ -57,7 +57,7 @@ export function isSameProcess(pid: number, started: number | null): boolean {
 /** The user of a process, null when unreadable. */
 export function userOf(pid: number): number | null {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const match = /^Uid:\s+(\d+)/m.exec(status);
     return match === null ? null : Number(match[1]);
   } catch {

@@ -19,6 +19,7 @@ import type { Alarm } from "#runtime/timers";
 import type { BodyMemory } from "../request/body-budget.ts";
 import { reply, replyRefusal } from "../request/reply.ts";
 import type { Exchange } from "../transport/transport-port.ts";
+import { CommandTable } from "./command-table.ts";
 import { DeadlineWheel } from "./deadline-wheel.ts";
 import { Parking } from "./long-polls.ts";
 import { type CommandRequest, PendingCommand } from "./pending-command.ts";
@@ -59,7 +60,7 @@ export class OutstandingCommands {
   readonly #ports: CommandPorts;
   readonly #parking: Parking;
   readonly #wheel: DeadlineWheel<PendingCommand>;
-  readonly #pending = new Map<number, PendingCommand>();
+  readonly #pending = new CommandTable<PendingCommand>();
   readonly #bodies: BodyMemory;
   #nextId: number;
   #epoch = 0;
@@ -116,10 +117,10 @@ export class OutstandingCommands {
       return;
     }
     const nowUs = this.#ports.now();
-    const pending = new PendingCommand(this, this.#nextId, request, exchange, nowUs);
-    this.#nextId += 1;
+    const pending = new PendingCommand(this, this.#pending.freeId(this.#nextId), request, exchange, nowUs);
+    this.#nextId = pending.id + 1;
     this.#count(pending, 1);
-    this.#pending.set(pending.id, pending);
+    this.#pending.add(pending);
     exchange.watch(pending);
     if (this.#holdsBack(pending)) return this.#setDeadline(pending, nowUs + UNWRITTEN_HOLD_US);
     if (this.#epoch > 0) this.#send(pending);
@@ -135,9 +136,9 @@ export class OutstandingCommands {
     this.#epoch = former.#epoch;
     this.#readOnly = former.#readOnly;
     this.#nextId = former.#nextId;
-    for (const pending of former.#pending.values()) {
+    for (const pending of former.#pending.all()) {
       pending.moveTo(this);
-      this.#pending.set(pending.id, pending);
+      this.#pending.add(pending);
       this.#wheel.add(pending, pending.dueUs);
       if (!pending.gone) this.#count(pending, 1);
     }
@@ -188,7 +189,7 @@ export class OutstandingCommands {
   /** The core runs under a new epoch: unanswered commands were not applied and are resent; stored commands are cut. */
   reloaded(epoch: number): void {
     this.#epoch = epoch;
-    for (const pending of this.#pending.values()) {
+    for (const pending of this.#pending.all()) {
       if (pending.gone) {
         this.#wheel.remove(pending);
         this.#pending.delete(pending.id);
@@ -215,14 +216,14 @@ export class OutstandingCommands {
     if (message.on) {
       this.#readOnly = message;
       if (message.silent) return;
-      for (const pending of this.#pending.values()) {
+      for (const pending of this.#pending.all()) {
         if (!pending.gone && !pending.decided) this.#refuseOrHold(pending);
       }
       return;
     }
     this.#readOnly = null;
     if (this.#epoch === 0) return;
-    for (const pending of this.#pending.values()) {
+    for (const pending of this.#pending.all()) {
       if (!pending.gone && pending.sentEpoch !== this.#epoch) this.#send(pending);
     }
   }
@@ -233,7 +234,7 @@ export class OutstandingCommands {
    */
   async stop(graceMs: number, others: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#phase = "stopping";
-    for (const pending of this.#pending.values()) {
+    for (const pending of this.#pending.all()) {
       const parked = !pending.gone && pending.waitUs !== null && pending.patience === "fresh";
       if (parked && COMMANDS[pending.kind].whileStopping !== "accepted") this.#expire(pending);
     }
@@ -244,7 +245,7 @@ export class OutstandingCommands {
       clearTimeout(timer);
     }
     this.#phase = "closed";
-    for (const pending of this.#pending.values()) if (!pending.gone) this.#giveUp(pending);
+    for (const pending of this.#pending.all()) if (!pending.gone) this.#giveUp(pending);
     this.#wheel.stop();
   }
 

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 export function starvedMs(pid: number | undefined): number {
   try {
     // Nanoseconds on a processor, nanoseconds waiting for one, number of turns: Documentation/scheduler/sched-stats.
-    const [, waited = "0"] = readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ");
+    const [, waited = "0"] = readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ");
     return Number(waited) / 1e6;
   } catch {
     return 0;

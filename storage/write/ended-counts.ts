@@ -24,8 +24,9 @@ type Counted = [...key: Primitive[], count: number];
 
 export class EndedCounts {
   readonly #statements: Statements;
-  readonly #pending = new Map<string, Counted>();
-  readonly #quarters = new Map<string, Counted>();
+  /** New in each commit, see ADR 47. */
+  #pending = new Map<string, Counted>();
+  #quarters = new Map<string, Counted>();
 
   constructor(statements: Statements) {
     this.#statements = statements;
@@ -51,8 +52,8 @@ export class EndedCounts {
   }
 
   rolledBack(): void {
-    this.#pending.clear();
-    this.#quarters.clear();
+    this.#pending = new Map();
+    this.#quarters = new Map();
   }
 }
 

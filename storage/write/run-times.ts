@@ -48,7 +48,7 @@ export class RunTimes {
       const bounds = this.#known.get(stretch);
       if (bounds !== undefined) this.#statements.raw(PUT).run(stretch, bounds.min, bounds.max);
     }
-    this.#widened.clear();
+    if (this.#widened.size > 0) this.#widened.clear();
     if (this.#known.size > REMEMBERED_MAX) this.#known.clear();
   }
 

@@ -49,11 +49,12 @@ export class RunWriter {
   readonly #stretches: Stretches;
   readonly #times: RunTimes;
   readonly #nowUs: () => number;
-  readonly #runs = new Map<number, PendingRun>();
+  /** The maps of a commit are new in the next one: a cleared map keeps what its tables have held (ADR 47). */
+  #runs = new Map<number, PendingRun>();
   /** Where the newest values of each task run start in the commit's operations. */
-  readonly #tasks = new Map<number, number>();
+  #tasks = new Map<number, number>();
   /** Marks of updates that a later update of the same commit replaced. */
-  readonly #marks = new Map<number, string>();
+  #marks = new Map<number, string>();
   /** Where the values of each run's lineage start in the commit's operations. */
   readonly #lineages: number[] = [];
   readonly #traceparents: number[] = [];
@@ -144,21 +145,21 @@ export class RunWriter {
       if (Array.isArray(pending)) this.#writeInsert(id, pending);
       else this.#writeUpdate(id, ops, pending);
     }
-    this.#runs.clear();
-    this.#marks.clear();
+    this.#runs = new Map();
+    if (this.#marks.size > 0) this.#marks = new Map();
     for (const at of this.#lineages) this.#rows.run(SET_LINEAGE, ops, at);
     this.#lineages.length = 0;
     for (const at of this.#traceparents) this.#rows.run(SET_TRACEPARENT, ops, at);
     this.#traceparents.length = 0;
     this.#times.flush();
     for (const [id, at] of this.#tasks) this.#writeTaskRun(id, ops, at);
-    this.#tasks.clear();
+    this.#tasks = new Map();
   }
 
   rolledBack(): void {
-    this.#runs.clear();
-    this.#marks.clear();
-    this.#tasks.clear();
+    this.#runs = new Map();
+    this.#marks = new Map();
+    this.#tasks = new Map();
     this.#lineages.length = 0;
     this.#traceparents.length = 0;
     this.#flowOfRun.clear();

@@ -74,7 +74,8 @@ export class Writer {
   readonly #events: EventWriter;
   readonly #member: MemberRow;
   readonly #ended: EndedCounts;
-  readonly #counts = new Map<string, CountDelta>();
+  /** New after each commit, see ADR 47. */
+  #counts = new Map<string, CountDelta>();
   readonly #deletedFlows = new Set<number>();
 
   constructor(database: Database, options: WriterOptions) {
@@ -166,13 +167,13 @@ export class Writer {
   #settle(committed: boolean): void {
     if (!committed) {
       if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
-      this.#counts.clear();
+      this.#counts = new Map();
       this.#runs.rolledBack();
       this.#events.rolledBack();
       this.#stretches.rolledBack();
       this.#ended.rolledBack();
     }
-    this.#deletedFlows.clear();
+    if (this.#deletedFlows.size > 0) this.#deletedFlows.clear();
     for (const part of [this.#counters, this.#names, this.#member]) {
       if (committed) part.committed();
       else part.rolledBack();
@@ -322,6 +323,6 @@ export class Writer {
   #flushCounts(): void {
     for (const { flow, kind, state, delta } of this.#counts.values())
       if (!this.#deletedFlows.has(flow)) this.#statements.raw(ADD_COUNT).run(flow, kind, state, delta);
-    this.#counts.clear();
+    this.#counts = new Map();
   }
 }

@@ -203,7 +203,7 @@ export class LiveState {
   /** True once the pool has reported its living engines; before that, no engine is started. */
   poolKnown = false;
   /** Engine keys, by their text, with runs that may lack engines; checked at the end of the step. */
-  readonly demand = new Map<string, EngineKey>();
+  demand = new Map<string, EngineKey>();
   /** Resources reserved for a run that has waited too long. */
   readonly reservations = new Map<string, Run>();
   /** Runs that became blocked since the last check. */

@@ -44,13 +44,15 @@ export class EnginePool {
   /** Starts missing engines for the keys with announced demand. */
   adjust(turn: Turn): void {
     const { state } = turn;
-    if (!state.poolKnown) return;
-    if (!state.settings.spawnEngines || state.stopping) return state.demand.clear();
-    for (const key of state.demand.values()) {
-      this.#adjustKey(turn, key);
-      this.#replaceWorn(turn, key);
+    if (!state.poolKnown || state.demand.size === 0) return;
+    if (state.settings.spawnEngines && !state.stopping) {
+      for (const key of state.demand.values()) {
+        this.#adjustKey(turn, key);
+        this.#replaceWorn(turn, key);
+      }
     }
-    state.demand.clear();
+    // Not cleared: see ADR 47.
+    state.demand = new Map();
   }
 
   /** Checks every key again and sends away engines that have been idle for long. */
