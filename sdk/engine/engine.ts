@@ -10,6 +10,7 @@ import { doJob } from "./jobs.ts";
 import { MemoryGrowth } from "./memory-growth.ts";
 import { FIRST_WAIT_MS, WAIT_MS_LONGEST } from "./retrying.ts";
 import { RunControl } from "./run-control.ts";
+import { RunMap } from "./run-map.ts";
 import { type EngineIdentity, ServerApi, UnexpectedAnswer } from "./server-api.ts";
 import { BUSY_ABOVE, MEASURE_MS, SlotOffer } from "./slot-offer.ts";
 import { StartGate } from "./start-gate.ts";
@@ -60,7 +61,9 @@ export class Engine {
   readonly #growth: MemoryGrowth<RunControl>;
   readonly #idle = new AbortController();
   #traces: TraceExport | null = null;
-  readonly #runs = new Set<RunControl>();
+  /** By a number of their own: a run may come back while its former control ends. */
+  readonly #runs = new RunMap<RunControl>();
+  #controls = 0;
   #measuring: NodeJS.Timeout | null = null;
   #measuredMs = 0;
   /** Runs whose function was called and that have not ended. */
@@ -139,7 +142,7 @@ export class Engine {
     // An import may never end.
     if (this.#loading || (this.#refreshing !== null && this.#stops > 1)) void this.#keeper.close();
     if (this.#stops === 1) this.#loop.wake();
-    else for (const run of this.#runs) run.shutDown();
+    else for (const run of this.#runs.values()) run.shutDown();
   }
 
   async #openTraces(): Promise<TraceExport | null> {
@@ -187,7 +190,7 @@ export class Engine {
     if (this.#offer.offered > before) this.#loop.freed();
     void this.#keeper.endRetired(this.#settings.drainMs);
     if (this.#replace !== null) return;
-    this.#replace = this.#growth.look(this.#keeper.gauges.memoryHeld, this.#runs, this.#endedHere > 0);
+    this.#replace = this.#growth.look(this.#keeper.gauges.memoryHeld, new Set(this.#runs.values()), this.#endedHere > 0);
     if (this.#replace !== null) this.#loop.wake();
   }
 
@@ -352,11 +355,13 @@ export class Engine {
   }
 
   async #control(run: RunControl): Promise<void> {
-    this.#runs.add(run);
+    this.#controls += 1;
+    const number = this.#controls;
+    this.#runs.set(number, run);
     try {
       await run.execute();
     } finally {
-      this.#runs.delete(run);
+      this.#runs.delete(number);
     }
   }
 }

@@ -12,6 +12,7 @@ import type { WorkItem } from "#protocol/records/engine";
 import type { ExchangeOutcome, ExchangeResponse, StopOrder } from "#protocol/records/exchange";
 import type { SpanCounts } from "../tracing/span.ts";
 import type { HeldRun, ReportAnswer, RunChannel, RunWatcher } from "./run-channel.ts";
+import { RunMap } from "./run-map.ts";
 import { type ServerApi, UnexpectedAnswer } from "./server-api.ts";
 
 /** Bytes of reports in one exchange; larger reports are requests of their own, which the server cuts into slices. */
@@ -47,6 +48,7 @@ interface Part {
 
 /** A run is held from the answer that gives it, before the engine begins it. */
 interface Held {
+  run: number;
   lease: number;
   watcher: RunWatcher | null;
   /** The stop that was ordered. */
@@ -77,7 +79,7 @@ function take(counts: SpanCounts, sent: SpanCounts): void {
 export class ExchangeLoop implements RunChannel {
   readonly #api: ServerApi;
   readonly #options: ExchangeLoopOptions;
-  readonly #held = new Map<number, Held>();
+  readonly #held = new RunMap<Held>();
   readonly #ended = new Set<number>();
   readonly #parts: Part[] = [];
   #number = 0;
@@ -108,7 +110,7 @@ export class ExchangeLoop implements RunChannel {
     if (lease == null)
       return { report: (events) => this.#api.report(item, events), check: () => undefined, close: () => undefined };
     const stop = this.#held.get(run)?.stop ?? null;
-    this.#held.set(run, { lease, watcher, stop, ending: false });
+    this.#held.set(run, { run, lease, watcher, stop, ending: false });
     if (stop !== null) tellStop(watcher, stop);
     return {
       report: (events, ends) => this.#report(item, lease, events, ends),
@@ -216,7 +218,7 @@ export class ExchangeLoop implements RunChannel {
       {
         exchange: this.#number,
         slots,
-        held: [...this.#held].map(([run_id, { lease }]) => ({ run_id, lease })),
+        held: [...this.#held.values()].map(({ run, lease }) => ({ run_id: run, lease })),
         reports: parts.map(({ item, lease, returned }) => ({ run_id: item.run_id, lease, ...(returned ? { returned } : {}) })),
         ...(replace === null ? {} : { replace }),
         ...(holds ? {} : { hold: false }),
@@ -243,7 +245,7 @@ export class ExchangeLoop implements RunChannel {
     const stopped = stop.filter((order) => this.#noteStop(order));
     const items = runs.filter((item) => this.#isNew(item));
     for (const { run_id, lease } of items)
-      if (lease != null) this.#held.set(run_id, { lease, watcher: null, stop: null, ending: false });
+      if (lease != null) this.#held.set(run_id, { run: run_id, lease, watcher: null, stop: null, ending: false });
     this.#free -= items.length;
     if (items.length > 0) this.#options.given(items);
     return parts.length + stopped.length + items.length > 0;

@@ -15,6 +15,7 @@ import type { LoadedFlow } from "../modules/load-module.ts";
 import type { Propagation } from "../tracing/propagation.ts";
 import type { CodeTrace } from "../tracing/trace-note.ts";
 import { ItemBatch } from "./item-batch.ts";
+import { RunMap } from "./run-map.ts";
 import type { FlowFacts, RunFacts, RunNews, RunOrder } from "./user-thread-api.ts";
 
 export interface FlowCallsOptions {
@@ -45,7 +46,7 @@ export class FlowCalls {
   readonly flows: readonly LoadedFlow[];
   readonly #options: FlowCallsOptions;
   readonly #batch: ItemBatch;
-  readonly #calls = new Map<number, Call>();
+  readonly #calls = new RunMap<Call>();
   /**
    * The numbering of dynamic keys continues over the attempts of a run, because a key names one task run of the run. Kept from
    * an attempt that is to be retried until the next one.

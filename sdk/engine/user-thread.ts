@@ -11,6 +11,7 @@ import type { ReportItem } from "../execution/report-item.ts";
 import { isChanged, type LoadedFile } from "../modules/loaded-file.ts";
 import type { TraceNote } from "../tracing/trace-note.ts";
 import { logCharsOf } from "./item-batch.ts";
+import { RunMap } from "./run-map.ts";
 import { BLOCKED_MS } from "./start-gate.ts";
 import { endedByError } from "./thread-end.ts";
 import {
@@ -41,7 +42,7 @@ export class UserThread implements CodePlace {
   readonly #gauges: Gauges;
   readonly #files: LoadedFile[] = [];
   /** Calls that wait for an answer, by run; each is settled with the cause when the thread ends. */
-  readonly #calls = new Map<number, Waiting>();
+  readonly #calls = new RunMap<Waiting>();
   /** Rare calls; settled likewise. */
   readonly #waiting = new Set<(ended: Ended) => void>();
   /** Wait for the answers to the orders `turn`. */
@@ -183,7 +184,7 @@ export class UserThread implements CodePlace {
 
   /** The only run whose code can have ended the thread; null if there are several. */
   #onlyRun(): number | null {
-    const [run = null, second] = this.#calls.keys();
+    const [run = null, second] = this.#calls.runs();
     return second === undefined && !this.lingers ? run : null;
   }
 
