@@ -4,8 +4,8 @@
 import type { Run } from "./run.ts";
 import { memoryUnitsOf } from "./run-room.ts";
 
-/** At 4,000 runs/s this is a quarter of a second; engines answer a request within milliseconds. Older runs are read from the store. */
-const RUNS_MAX = 1_024;
+/** At 4,000 runs/s this is an eighth of a second; engines answer a request within milliseconds. Older runs are read from the store. */
+const RUNS_MAX = 512;
 /** Memory limit in units of usual runs (about 30 MB): large runs are evicted sooner. */
 const UNITS_MAX = 20_000;
 
