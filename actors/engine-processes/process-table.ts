@@ -43,6 +43,7 @@ export function parentOf(pid: number): number | null {
 }
 
 function readFields(pid: number): string[] {
+  // As UTF-8, because Node allocates 64 KiB for each read of a file without a size in another encoding.
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The command name is in parentheses and may contain any character, so count fields from the last parenthesis.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

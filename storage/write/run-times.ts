@@ -20,7 +20,8 @@ interface Bounds {
 export class RunTimes {
   readonly #statements: Statements;
   readonly #known = new Map<number, Bounds>();
-  readonly #widened = new Set<number>();
+  /** New in each commit, see ADR 47. */
+  #widened = new Set<number>();
 
   constructor(statements: Statements) {
     this.#statements = statements;
@@ -48,12 +49,12 @@ export class RunTimes {
       const bounds = this.#known.get(stretch);
       if (bounds !== undefined) this.#statements.raw(PUT).run(stretch, bounds.min, bounds.max);
     }
-    if (this.#widened.size > 0) this.#widened.clear();
+    this.#widened = new Set();
     if (this.#known.size > REMEMBERED_MAX) this.#known.clear();
   }
 
   rolledBack(): void {
     this.#known.clear();
-    this.#widened.clear();
+    this.#widened = new Set();
   }
 }

@@ -57,6 +57,10 @@ t.test("an engine with many runs lists four of them, and the others on request",
   t.same(await Promise.all(links.map((link) => link.count())), [1, 1, 1, 1, ...Array(runIds.length - 4).fill(0)]);
   await button.click();
   for (const link of links) await link.waitFor();
+  await table
+    .getByRole("row", { name: /sync_product_catalogue/ })
+    .first()
+    .waitFor();
   t.same(complaints, []);
   await Promise.all(more.map(({ id }) => server.client.runs.cancel(id)));
   await Promise.all(more.map((run) => server.until(run, "Cancelled")));

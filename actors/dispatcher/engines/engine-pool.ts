@@ -44,7 +44,7 @@ export class EnginePool {
   /** Starts missing engines for the keys with announced demand. */
   adjust(turn: Turn): void {
     const { state } = turn;
-    if (!state.poolKnown || state.demand.size === 0) return;
+    if (!state.poolKnown) return;
     if (state.settings.spawnEngines && !state.stopping) {
       for (const key of state.demand.values()) {
         this.#adjustKey(turn, key);

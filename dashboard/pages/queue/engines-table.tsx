@@ -64,7 +64,7 @@ function Note({ row: { engine, polled } }: { row: EngineRow }): JSX.Element {
   ];
   const text = notes.join("; ");
   return (
-    <span class={`cut meta ${silent || blockedSince !== null ? "s-late engine-silent" : "dim"}`} title={text}>
+    <span class={`cut meta ${silent || blockedSince !== null ? "s-late engine-late" : "dim"}`} title={text}>
       {text}
     </span>
   );
