@@ -103,14 +103,14 @@ export class BatchFolder {
   #before: CounterValues;
   /** The counters before the step: rows with higher ids are not stored. */
   #stored: CounterValues;
-  /** By table and key. */
-  readonly #effects = new Map<string, Map<Primitive, Effect>>();
-  readonly #counts = new Map<string, Primitive[]>();
-  readonly #ended = new Map<string, Primitive[]>();
-  readonly #quarters = new Map<string, Primitive[]>();
-  readonly #times = new Map<number, Times>();
+  /** By table and key. What is pending is in maps that are new after each flush, see ADR 47. */
+  #effects = new Map<string, Map<Primitive, Effect>>();
+  #counts = new Map<string, Primitive[]>();
+  #ended = new Map<string, Primitive[]>();
+  #quarters = new Map<string, Primitive[]>();
+  #times = new Map<number, Times>();
   /** The newest values of each task run, for the coarse index. */
-  readonly #tasks = new Map<number, Primitive[]>();
+  #tasks = new Map<number, Primitive[]>();
   readonly #deletedFlows = new Set<number>();
   #receivedUs: number | null = null;
 
@@ -150,14 +150,14 @@ export class BatchFolder {
   #flush(): void {
     this.#runs.flush();
     for (const [id, values] of this.#tasks) this.#noteTaskRun(id, values);
-    this.#tasks.clear();
+    this.#tasks = new Map();
     for (const effects of this.#effects.values()) this.#addEffects(effects);
+    this.#effects = new Map();
     this.#flushTimes();
   }
 
   #addEffects(effects: Map<Primitive, Effect>): void {
     for (const { part, row } of effects.values()) this.#add(part, row);
-    effects.clear();
   }
 
   /** The rows that follow are written after those so far. */
@@ -273,9 +273,10 @@ export class BatchFolder {
   #removeSet(name: OperationName, ops: readonly Primitive[], at: number): boolean {
     const removal = SET_REMOVALS[name];
     if (removal === undefined) return false;
-    const effects = this.#effectsOf(removal.table);
-    if (effects.size > 0) {
+    const effects = this.#effects.get(removal.table);
+    if (effects !== undefined) {
       this.#addEffects(effects);
+      this.#effects.delete(removal.table);
       this.#closeStep();
     }
     this.#add(removal.part, ops.slice(at, at + COLUMNS[name].length));
@@ -398,14 +399,16 @@ export class BatchFolder {
   #flushTimes(): void {
     for (const [stretch, { min, max }] of this.#times)
       this.#add(WRITER_PARTS.eventTimes, [stretch, min, max, this.#receivedUs ?? max, this.#counters.logs]);
-    this.#times.clear();
+    this.#times = new Map();
   }
 
   #flushSums(): void {
     for (const row of this.#counts.values()) if (!this.#deletedFlows.has(Number(row[0]))) this.#add(WRITER_PARTS.counts, row);
     for (const row of this.#ended.values()) this.#add(WRITER_PARTS.endedCounts, row);
     for (const row of this.#quarters.values()) this.#add(WRITER_PARTS.endedQuarters, row);
-    for (const pending of [this.#counts, this.#ended, this.#quarters]) pending.clear();
+    this.#counts = new Map();
+    this.#ended = new Map();
+    this.#quarters = new Map();
   }
 }
 

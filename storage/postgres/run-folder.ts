@@ -48,11 +48,12 @@ export class RunFolder {
   readonly #ended = new Map<number, number>();
   readonly #nowUs: () => number;
   readonly #sink: Sink;
-  readonly #pending = new Map<number, PendingRun>();
-  readonly #lineages: RowOf<"set_lineage">[] = [];
-  readonly #traceparents = new Map<number, string>();
   readonly #bounds = new Map<number, Bounds>();
-  readonly #widened = new Set<number>();
+  /** What is pending is in maps that are new after each flush, see ADR 47. */
+  #pending = new Map<number, PendingRun>();
+  #lineages: RowOf<"set_lineage">[] = [];
+  #traceparents = new Map<number, string>();
+  #widened = new Set<number>();
 
   constructor(living: Map<number, number | null>, nowUs: () => number, sink: Sink) {
     this.#living = living;
@@ -128,9 +129,9 @@ export class RunFolder {
     for (const [id, traceparent] of this.#traceparents)
       this.#sink.add(this.#living.has(id) ? RUN_PARTS.traceparent : RUN_PARTS.traceparentEnded, [id, traceparent]);
     this.#flushBounds();
-    this.#pending.clear();
-    this.#lineages.length = 0;
-    this.#traceparents.clear();
+    this.#pending = new Map();
+    this.#lineages = [];
+    this.#traceparents = new Map();
   }
 
   /** @param more lineage, calling run and traceparent */
@@ -197,7 +198,7 @@ export class RunFolder {
       const bounds = this.#bounds.get(stretch);
       if (bounds !== undefined) this.#sink.add(WRITER_PARTS.runTimes, [stretch, bounds.min, bounds.max]);
     }
-    this.#widened.clear();
+    this.#widened = new Set();
     if (this.#bounds.size > BOUNDS_REMEMBERED_MAX) this.#bounds.clear();
   }
 }
