@@ -7,7 +7,7 @@ import type { DurableServices } from "./durable-services.ts";
 import { belongingTo, type CallIdentity } from "./identity.ts";
 import type { OutcomeOrder, StoredAt } from "./outcome-order.ts";
 import { type ResultFile, readResultFile, writeResultFile } from "./result-files.ts";
-import { decodeValue, encodeValue, NotStorableError } from "./values.ts";
+import { decodeValue, encodeValue } from "./values.ts";
 
 /** How a stored step ended. `taskRun` did the work, in the run `runId`. */
 export type StoredOutcome = { taskRun: string | null; runId: number } & ({ value: unknown } | { thrown: unknown });
@@ -264,8 +264,8 @@ function failureText(thrown: unknown): string {
   try {
     const text = encodeValue(thrown);
     if (Buffer.byteLength(text) < STEP_INLINE_BYTES_MAX - FAILED.length) return text;
-  } catch (error) {
-    if (!(error instanceof NotStorableError)) throw error;
+  } catch {
+    // It cannot be stored, or it throws when it is read.
   }
   const { message, exception } = describeFailure(thrown);
   return encodeValue(Object.assign(new Error(message), { name: exception }));

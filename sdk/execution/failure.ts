@@ -3,6 +3,9 @@ import { inspect } from "node:util";
 /** Longest state message in characters, because lists show it. */
 const MESSAGE_CHARS_MAX = 4_000;
 
+/** Longest name of an error's class in characters, a generous bound. */
+const EXCEPTION_CHARS_MAX = 200;
+
 /** Longest traceback in characters: enough for a deep stack with its causes. */
 const TRACEBACK_CHARS_MAX = 64_000;
 
@@ -128,21 +131,34 @@ export interface FailureRecord {
 
 /** True for an Abort of any copy of this package. */
 export function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === "Abort";
+  return isNamed(error, "Abort");
 }
 
 /** True for a Paused of any copy of this package. */
 export function isPaused(error: unknown): boolean {
-  return error instanceof Error && error.name === "Paused";
+  return isNamed(error, "Paused");
 }
 
-/** The record of any thrown value, including values that are not an Error. */
+function isNamed(error: unknown, name: string): boolean {
+  return readable(() => error instanceof Error && error.name === name) ?? false;
+}
+
+/** The record of any thrown value, including values that are not an Error, and errors that throw when they are read. */
 export function describeFailure(error: unknown): FailureRecord {
-  const exception = nameOf(error);
-  const text = error instanceof Error ? error.message : typeof error === "string" ? error : inspect(error, { depth: 3 });
+  const exception = (readable(() => nameOf(error)) ?? "").slice(0, EXCEPTION_CHARS_MAX) || "Error";
+  const text = readable(() => textOf(error)) ?? "the error cannot be shown, because it throws when it is read";
   const message = text === "" ? exception : `${exception}: ${text}`;
-  const traceback = error instanceof Error ? withoutOwnFrames(stackWithCauses(error)) : message;
+  const traceback = readable(() => (error instanceof Error ? withoutOwnFrames(stackWithCauses(error)) : message)) ?? message;
   return { message: message.slice(0, MESSAGE_CHARS_MAX), exception, traceback: traceback.slice(0, TRACEBACK_CHARS_MAX) };
+}
+
+/** What is read of a thrown value, undefined when reading throws, as a proxy or a getter may. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Depth to which an error is written out with its causes and properties: a property may be a whole HTTP response. */
@@ -171,7 +187,14 @@ function withoutOwnFrames(stack: string): string {
   return kept.join("\n");
 }
 
+/** Empty for a class without a name. */
 function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return "Error";
-  return error.name === "Error" ? error.constructor.name : error.name;
+  if (!(error instanceof Error)) return "";
+  const name: unknown = error.name === "Error" ? error.constructor.name : error.name;
+  return typeof name === "string" ? name : "";
+}
+
+function textOf(error: unknown): string {
+  const text: unknown = error instanceof Error ? error.message : error;
+  return typeof text === "string" ? text : inspect(text, { depth: 3 });
 }
