@@ -88,6 +88,8 @@ export class Supervisor {
   /** A worker ended, or has to be restarted (`counted` false: no defect). Resolves when the exit has been handled. */
   exited(name: string, error: Error, counted = true): Promise<void> {
     const life = this.#lives.get(name);
+    // Its thread ended before the start of the tree came to this worker: a restart would start the worker a second time.
+    if (life === undefined && this.#nodes.has(name)) return Promise.resolve();
     return this.#inTurn(name, [], async (held) => {
       if (this.#lives.get(name) === life) await this.#handle(name, error, counted, held);
     });

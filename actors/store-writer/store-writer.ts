@@ -12,7 +12,7 @@
  * A commit may take its time: while it is under way, all other messages wait in their order. A commit whose outcome is unknown
  * is made again, unchanged, until the store answers.
  */
-import type { Committed, FeedRead, Reloaded } from "#protocol/wire/feed";
+import { type Committed, committedAnswers, type FeedRead, type Reloaded } from "#protocol/wire/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { CommitOutcome, CommitRequest, CommitResult, Reconnection, WritableStore } from "#storage/port";
@@ -237,15 +237,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #feedRead(seq: number, out: Outbox): void {
     if (!this.#feed.read(seq)) return;
     const first_seq = this.#store.latestSeq + 1;
-    out.send(GATEWAY, {
-      kind: "Committed",
-      replies: [],
-      stream: [],
-      runs: [],
-      first_seq,
-      first_event_id: 0,
-      logs: [],
-    } satisfies Committed);
+    out.send(GATEWAY, { ...committedAnswers([]), first_seq } satisfies Committed);
   }
 
   /** Requests a checkpoint when enough was committed since the one before, one at a time. */

@@ -63,6 +63,11 @@ export interface Committed {
   acknowledge?: number;
 }
 
+/** A commit, or its part, without stream messages. */
+export function committedAnswers(replies: Primitive[]): Committed {
+  return { kind: "Committed", replies, stream: [], runs: [], first_seq: 0, first_event_id: 0, logs: [] };
+}
+
 /**
  * The core has (re)started with this epoch: resend every unanswered command. All answers of earlier epochs came before this
  * message.

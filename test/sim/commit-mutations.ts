@@ -17,6 +17,8 @@ function withoutCondition(condition: string, always: string): () => void {
 
 /** Number of the batch in flight, or 0. */
 let inFlight = 0;
+/** Answers the batch that was sent last. */
+let answerNewest = (): void => undefined;
 
 export const COMMIT_MUTATIONS: readonly Mutation[] = [
   {
@@ -49,6 +51,21 @@ export const COMMIT_MUTATIONS: readonly Mutation[] = [
       }),
     sends: (message) => {
       if (message.kind === "Batch" && changesRows(message)) inFlight = message.number;
+      return true;
+    },
+  },
+  {
+    name: "a refused batch is answered",
+    install: () =>
+      replace(CommitClient.prototype, "deliver", (original) => {
+        answerNewest = () => undefined;
+        return function (this: unknown, message: { kind?: string }, lane: unknown) {
+          if (message.kind === "Rejected") answerNewest();
+          return (original as (...values: unknown[]) => unknown).call(this, message, lane);
+        } as Method;
+      }),
+    sends: (message, server) => {
+      if (message.kind === "Batch") answerNewest = () => server.answerAtOnce(message);
       return true;
     },
   },

@@ -17,7 +17,6 @@ import { TRANSITIONS } from "#actors/dispatcher/states/transition";
 import { Scheduler } from "#actors/scheduler/scheduler";
 import type { GenerationRequest } from "#actors/store-writer/commit-client";
 import type { Batch } from "#storage/write/batch";
-import { emptyDecision } from "#storage/write/batch";
 import { MemberRow } from "#storage/write/member-row";
 import { COMMIT_MUTATIONS } from "./commit-mutations.ts";
 import { DURABLE_MUTATIONS } from "./durable-mutations.ts";
@@ -76,7 +75,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: "answers leave before the commit",
     sends: (message, server) => {
       if (message.kind !== "Batch") return true;
-      server.sendPastWriter({ kind: "Committed", ...emptyDecision(), replies: message.replies, first_seq: 0, first_event_id: 0 });
+      server.answerAtOnce(message);
       message.replies = [];
       return true;
     },

@@ -29,9 +29,10 @@ import { writerThread } from "#actors/specs/writer-thread";
 import type { GenerationRequest } from "#actors/store-writer/commit-client";
 import type { OpenedStore } from "#actors/store-writer/store-writer";
 import { placementOf, TREE } from "#actors/tree";
+import { committedAnswers } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { type Endpoint, Host } from "#runtime/host";
-import { actorsOn, namesOn, threadOf, threadsOf } from "#runtime/placement";
+import { actorsOn, namesOn, type Placement, threadOf, threadsOf } from "#runtime/placement";
 import { type Control, Supervisor } from "#runtime/supervisor";
 import { EXIT_REPORTS, type ExitReport } from "#runtime/thread";
 import { runQuery } from "#storage/queries/named";
@@ -49,9 +50,10 @@ import { SimulatedStore, type StoreSurroundings } from "./simulated-store.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
-const PLACEMENT = placementOf("three", new URL(import.meta.url));
-const THREADS = ["main", "core", "writer", "gateway"] as const;
-type ThreadName = (typeof THREADS)[number];
+type ThreadName = "main" | "core" | "writer" | "gateway";
+/** Of the processes in which the core shares the gateway's thread. */
+const SHARED_CHANCE = 0.3;
+const CORE_ENDS_TOO: Fault = "store-writer throws and core ends after commit";
 
 /** The server's environment. */
 export interface Surroundings {
@@ -99,6 +101,7 @@ export class SimulatedServer implements Control {
   readonly #startedAt: number;
   /** By the monotonic clock. */
   readonly #startedUs: number;
+  readonly #placement: Placement;
   readonly #threads = new Map<ThreadName, Thread>();
   readonly #links = new Map<string, LinkQueue>();
   readonly #supervisor: Supervisor;
@@ -123,11 +126,21 @@ export class SimulatedServer implements Control {
       restarted: (names, error) => around.restarted(names, error),
       gaveUp: (error) => this.#gaveUp(error),
     });
-    for (const from of THREADS) {
-      for (const to of THREADS)
+    this.#placement = placementOf(around.random.chance(SHARED_CHANCE) ? "two" : "three", new URL(import.meta.url));
+    const names = this.#names;
+    for (const from of names) {
+      for (const to of names)
         if (from !== to) this.#links.set(`${from}>${to}`, new LinkQueue(from, to, () => around.time.monotonicUs()));
     }
-    for (const name of threadsOf(PLACEMENT) as ThreadName[]) this.#open(name);
+    for (const name of names) this.#open(name);
+  }
+
+  get #names(): ThreadName[] {
+    return threadsOf(this.#placement) as ThreadName[];
+  }
+
+  get #hasCoreThread(): boolean {
+    return threadOf(this.#placement, DISPATCHER) === "core";
   }
 
   /** As in `server/main.ts`, a start that fails ends the process. */
@@ -139,25 +152,17 @@ export class SimulatedServer implements Control {
     return this.#dead;
   }
 
-  /** Sends from the gateway's thread. */
-  sendFromGateway(to: string, message: unknown): void {
+  sendFrom(thread: "gateway" | "main", to: string, message: unknown): void {
     if (this.#dead) return;
-    const { host } = this.#thread("gateway");
+    const { host } = this.#thread(thread);
     host.send(to, message);
     host.flushEndpoints();
   }
 
-  /** Sends from the main thread. */
-  sendFromMain(to: string, message: unknown): void {
-    if (this.#dead) return;
-    const { host } = this.#thread("main");
-    host.send(to, message);
-    host.flushEndpoints();
-  }
-
-  /** Sends to the gateway, bypassing the writer: only for a mutation. */
-  sendPastWriter(message: unknown): void {
-    this.#thread("core").host.send(GATEWAY, message);
+  /** Sends the answers of a batch to the gateway before its commit: only for a mutation. */
+  answerAtOnce(batch: Batch): void {
+    const { host } = this.#thread(threadOf(this.#placement, DISPATCHER) as ThreadName);
+    host.send(GATEWAY, committedAnswers(batch.replies));
   }
 
   /** All possible next steps of this process. */
@@ -194,14 +199,17 @@ export class SimulatedServer implements Control {
     return this.#store !== null && this.#store.owner.epoch !== this.#around.disk.epoch;
   }
 
-  /** Makes the actor throw in its next step that suits this fault. */
-  arm(actor: string, fault: Fault): void {
+  /** Makes the actor throw in its next step that suits this fault; false when the process has no thread for this fault. */
+  arm(actor: string, fault: Fault): boolean {
+    if (fault === CORE_ENDS_TOO && !this.#hasCoreThread) return false;
     this.#armed.set(actor, fault);
+    return true;
   }
 
+  /** False when there is none. A thread of core and gateway ends only with the process: its clients notice the same. */
   endThread(name: "core" | "writer"): boolean {
-    const thread = this.#thread(name);
-    if (!thread.up) return false;
+    const thread = this.#threads.get(name);
+    if (thread?.up !== true) return false;
     this.#close(name);
     // A thread that ends while sending has sent to all others up to the same time.
     const outgoing = [...this.#links.values()].filter((link) => link.from === name);
@@ -214,7 +222,7 @@ export class SimulatedServer implements Control {
     const error = new Error(`thread ${name} ended`);
     for (const reject of this.#startsCut.get(name) ?? []) reject(error);
     this.#startsCut.delete(name);
-    for (const actor of actorsOn(PLACEMENT, name)) this.#exited({ name: actor, message: error.message, counted: true });
+    for (const actor of actorsOn(this.#placement, name)) this.#exited({ name: actor, message: error.message, counted: true });
     return true;
   }
 
@@ -231,13 +239,13 @@ export class SimulatedServer implements Control {
   /** The process ends at once. */
   kill(): void {
     this.#dead = true;
-    for (const name of THREADS) this.#close(name);
+    for (const name of this.#names) this.#close(name);
     this.#around.disk.rollBack();
   }
 
   async start(name: string): Promise<void> {
     if (this.#dead) return new Promise(() => undefined);
-    const threadName = threadOf(PLACEMENT, name) as ThreadName;
+    const threadName = threadOf(this.#placement, name) as ThreadName;
     if (!this.#thread(threadName).up) this.#open(threadName);
     const cut = Promise.withResolvers<void>();
     const cuts = this.#startsCut.get(threadName) ?? new Set();
@@ -247,7 +255,7 @@ export class SimulatedServer implements Control {
   }
 
   async stop(name: string, shutdownMs: number): Promise<void> {
-    const thread = this.#thread(threadOf(PLACEMENT, name) as ThreadName);
+    const thread = this.#thread(threadOf(this.#placement, name) as ThreadName);
     if (thread.up && !this.#dead) await Promise.race([thread.host.stop(name), this.sleep(shutdownMs)]);
   }
 
@@ -284,15 +292,15 @@ export class SimulatedServer implements Control {
       },
     });
     this.#threads.set(name, { host, up: true, starts, clear: () => alarm.clear() });
-    for (const peer of THREADS) {
+    for (const peer of this.#names) {
       if (peer === name) continue;
       const link = this.#links.get(`${name}>${peer}`);
       if (link === undefined) continue;
-      for (const remote of namesOn(PLACEMENT, peer)) host.attach(remote, this.#endpointOf(link, remote));
+      for (const remote of namesOn(this.#placement, peer)) host.attach(remote, this.#endpointOf(link, remote));
     }
     const specs = this.#specs(name, host, starts);
     for (const spec of specs) host.register(this.#withFaults(spec));
-    for (const actor of actorsOn(PLACEMENT, name)) {
+    for (const actor of actorsOn(this.#placement, name)) {
       if (!specs.some((spec) => spec.name === actor)) host.register(idle(actor));
     }
   }
@@ -320,7 +328,7 @@ export class SimulatedServer implements Control {
       case "writer":
         return writerThread(host, { threadStarts: starts, open: (options) => this.#openStore(options) });
       case "gateway":
-        return [this.#around.gateway];
+        return [...(this.#hasCoreThread ? [] : this.#coreSpecs(host, starts)), this.#around.gateway];
       case "main":
         host.attach(EXIT_REPORTS, { deliver: (report) => this.#exited(report as ExitReport) });
         for (const name of [LISTENING, REGISTERED]) host.attach(name, { deliver: () => undefined });
@@ -396,7 +404,7 @@ export class SimulatedServer implements Control {
           this.#armed.delete(spec.name);
           const after = fault.endsWith("after commit") || (!fault.endsWith("before commit") && this.#around.random.chance(0.5));
           if (after) actor.receive(message, outbox);
-          if (fault === "store-writer throws and core ends after commit") this.endThread("core");
+          if (fault === CORE_ENDS_TOO) this.endThread("core");
           this.#around.trace.add(`${spec.name} throws ${after ? "after" : "before"} its step`);
           this.committedFault?.(fault);
           throw new Error(SIMULATED);

@@ -379,8 +379,8 @@ class Simulation {
     const gateway = new ModelGateway({
       time: this.#time,
       trace: this.trace,
-      send: (to, message) => server?.sendFromGateway(to, message),
-      tellWriter: (message) => server?.sendFromGateway(STORE_WRITER, message),
+      send: (to, message) => server?.sendFrom("gateway", to, message),
+      tellWriter: (message) => server?.sendFrom("gateway", STORE_WRITER, message),
       nextId: () => {
         this.#nextCommand += 1;
         return this.#nextCommand;
@@ -398,12 +398,12 @@ class Simulation {
       name: GATEWAY,
       start: () => ({ receive: (message) => gateway.receive(message as FeedMessage) }),
     };
-    server = new SimulatedServer(this.#surroundings(actor, (to, message) => server?.sendFromMain(to, message)));
+    server = new SimulatedServer(this.#surroundings(actor, (to, message) => server?.sendFrom("main", to, message)));
     server.committedFault = (fault) => this.coverage.fault(fault);
     server.begin();
     const options = { schedules: this.#plans ? declaredSchedules(this.#random, this.#time.nowUs()) : [] };
     const flows = [{ ...FLOW_REGISTRATION, flow: "declared", module: "a.ts", options }];
-    server.sendFromMain(RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] });
+    server.sendFrom("main", RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] });
     return [server, gateway];
   }
 
@@ -638,8 +638,7 @@ class Simulation {
     const random = this.#random;
     const actor = THROWING[fault];
     if (actor !== undefined) {
-      this.#server.arm(actor, fault);
-      return true;
+      return this.#server.arm(actor, fault);
     }
     const done = this.#storeFaults.commit(fault);
     if (done !== null) return done;

@@ -130,6 +130,18 @@ t.test("a start that fails stops what had started and is thrown", async (t) => {
   t.same(take(), ["start a", "start b", "start c", "stop b", "stop a"]);
 });
 
+t.test("a thread that ends before the start comes to its workers does not start them twice", async (t) => {
+  const { tree, take, gates } = setup(NESTED);
+  const gate = Promise.withResolvers<void>();
+  gates.set("a", gate.promise);
+  const started = tree.start();
+  await tree.exited("d", new Error("its thread ended"));
+  t.same(take(), ["start a"]);
+  gate.resolve();
+  await started;
+  t.same(take(), ["start b", "start c", "start d", "start e", "start f"]);
+});
+
 t.test("each strategy stops in reverse and starts in order", async (t) => {
   const { tree, take, restarted } = setup(NESTED);
   await tree.start();
