@@ -15,6 +15,8 @@ export interface First {
   /** Of ORDER BY, by numbers of columns. */
   order: string;
   limit: number;
+  /** Makes the statement of PostgreSQL that is sent of the one with these rows: for more columns. */
+  widened?: (sql: string) => string;
 }
 
 /** The rows of the statements, in their order, as arrays. */
@@ -23,10 +25,15 @@ export function readAll<Row>(statements: Statements, reads: readonly Read[]): Ro
 }
 
 /** Rows of the statements, the first ones of all of them included: the caller orders the rows and drops others. */
-export function readFirst<Row>(statements: Statements, reads: readonly Read[], { order, limit }: First): Row[] {
-  if (reads.length === 1) return readAll(statements, reads);
-  const first = `ORDER BY ${order} LIMIT ?`;
-  return readTogether(statements, reads, (union) => ({ sql: `SELECT * FROM (${union}) AS found ${first}`, values: [limit] }));
+export function readFirst<Row>(
+  statements: Statements,
+  reads: readonly Read[],
+  { order, limit, widened = (sql) => sql }: First,
+): Row[] {
+  return readTogether(statements, reads, (union) => {
+    if (reads.length === 1) return { sql: widened(union), values: [] };
+    return { sql: widened(`SELECT * FROM (${union}) AS found ORDER BY ${order} LIMIT ?`), values: [limit] };
+  });
 }
 
 function readTogether<Row>(statements: Statements, reads: readonly Read[], of: (union: string) => Read): Row[] {

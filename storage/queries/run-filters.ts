@@ -35,10 +35,13 @@ export interface RunSelection {
   possible: boolean;
   /** All filters, as conditions on `r`. */
   conditions: Conditions;
-  /** Index reads that cover the filters; null when only a scan of all runs does. */
-  sources: Source[] | null;
-  /** The flows and states of all runs that the sources read, where they read all runs of these: the store has their number. */
-  counted: { flows: readonly number[]; states: readonly number[] } | null;
+  /** Index reads that cover the filters; null when only a scan of all runs does. Finding them may take a statement. */
+  readonly sources: Source[] | null;
+  /**
+   * The flows (null for all) and states of all runs that the sources read, where they read all runs of these: the store has their
+   * number.
+   */
+  counted: { flows: readonly number[] | null; states: readonly number[] } | null;
   /** Bounds on the start, and whether there are any. */
   bounds: { start_after?: number; start_before?: number };
   timed: boolean;
@@ -75,7 +78,18 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   if (filters.scheduled_after !== undefined) conditions.add("r.scheduled_time >= ?", filters.scheduled_after);
   const sources = sourcesOf(statements, filters, flows, tags);
   if (sources !== null) return { ...common, possible: true, sources, counted: null };
-  return { ...common, possible: true, ...sourcesOfFlows(statements, flows, typesOf(filters)) };
+  const types = typesOf(filters);
+  if (flows === null && types === null) return { ...common, possible: true, sources: null, counted: null };
+  let ofFlows: Source[] | null | undefined;
+  return {
+    ...common,
+    possible: true,
+    counted: { flows, states: statesOf(types) },
+    get sources() {
+      if (ofFlows === undefined) ofFlows = flowSources(flows ?? allFlowIds(statements), types);
+      return ofFlows;
+    },
+  };
 }
 
 /** Few tags are looked up separately; many would exceed SQLite's limit on terms. */
@@ -141,18 +155,10 @@ function sourcesOf(
   return null;
 }
 
-type SelectedSources = Pick<RunSelection, "sources" | "counted">;
-
-function sourcesOfFlows(
-  statements: Statements,
-  flows: readonly number[] | null,
-  types: readonly number[] | null,
-): SelectedSources {
-  if (flows === null && types === null) return { sources: null, counted: null };
-  const selected = flows ?? allFlowIds(statements);
+/** The states whose runs the sources of flows read for these state types. */
+function statesOf(types: readonly number[] | null): readonly number[] {
   const { ended, unfinished } = partsOf(types);
-  const states = unfinished ? [...ended, ...UNFINISHED_CODES] : ended;
-  return { sources: flowSources(selected, types), counted: { flows: selected, states } };
+  return unfinished ? [...ended, ...UNFINISHED_CODES] : ended;
 }
 
 /** Runs by state name: runs whose type has this name, and runs with this name and any type. */

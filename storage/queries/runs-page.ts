@@ -18,7 +18,7 @@ import type { SqlValue } from "../sqlite/driver.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
-import { readFirst } from "./read-all.ts";
+import { type First, type Read, readFirst } from "./read-all.ts";
 import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";
 import { type RunRecordRow, renderRun, SELECT_RUN } from "./run-record.ts";
 import { runStretches } from "./stretch-walk.ts";
@@ -125,7 +125,7 @@ export function runsPage(statements: Statements, args: RunsArguments, options: R
   const shown = ids.slice(0, query.limit);
   return pagePart(args, {
     limit: query.limit,
-    rows: rowsOf(statements, shown),
+    rows: rowsOf(statements, shown, found.records),
     render: renderRun,
     cursor: ([id]) => id,
     // A run deleted between two parts must not end the list.
@@ -141,10 +141,27 @@ export function runsPage(statements: Statements, args: RunsArguments, options: R
 const SELECT_RUNS = SELECT_RUN.replace("FROM runs r JOIN", "FROM json_each(?) j CROSS JOIN runs r ON r.id = j.value CROSS JOIN");
 
 /** Rows of these runs, in the same order. */
-function rowsOf(statements: Statements, ids: readonly number[]): Iterable<RunRecordRow> {
+function rowsOf(statements: Statements, ids: readonly number[], known?: Records): Iterable<RunRecordRow> {
+  const rows = ids.map((id) => known?.get(id)).filter((row) => row !== undefined);
+  if (rows.length === ids.length) return rows;
   // SQLite keeps the order of the list.
   const sql = statements.database.kind === "sqlite" ? SELECT_RUNS : `${SELECT_RUNS} ORDER BY j.place`;
-  return ids.length === 0 ? [] : statements.raw<RunRecordRow>(sql).iterate(JSON.stringify(ids));
+  return statements.raw<RunRecordRow>(sql).iterate(JSON.stringify(ids));
+}
+
+/** Of PostgreSQL, where each statement takes a round trip: rows of runs that were read with their ids. */
+type Records = Map<number, RunRecordRow>;
+
+/** A row has parameters of any length, so no more are read at a time. */
+const RECORDS_MAX = 200;
+
+/**
+ * The records of the runs whose id and key this statement reads, each behind its key. LATERAL and OFFSET make the order of the joins
+ * fixed: the planner does not know how few rows a LIMIT leaves.
+ */
+function withRecords(sql: string): string {
+  return `SELECT q.key, record.* FROM (${sql}) AS q (id, key)
+    JOIN LATERAL (${SELECT_RUN} WHERE r.id = q.id OFFSET 0) AS record ON TRUE`;
 }
 
 export interface Found {
@@ -152,11 +169,13 @@ export interface Found {
   ids: number[];
   /** The last run that a search scanned before it stopped; null if it reached the end. */
   reached: number | null;
+  records?: Records;
 }
 
 function runIds(statements: Statements, query: RunsQuery, cursor: number | null, options: RunsPageOptions): Found {
   const { collectedMax = COLLECTED_MAX, searchedMax = SEARCHED_RUNS_MAX } = options;
   const ids: number[] = [];
+  const records: Records | null = statements.database.kind === "postgres" && query.limit < RECORDS_MAX ? new Map() : null;
   const selection = selectRuns(statements, query);
   if (!selection.possible) return { ids, reached: null };
   const phases = SORTS[query.sort];
@@ -167,11 +186,12 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
     if (index < start.phase) continue;
     const after = index === start.phase && cursor !== null ? { key: start.key, id: cursor } : null;
     const through = selection.searched && few === null ? farthest(statements, phase, selection, after, searchedMax) : null;
-    ids.push(...phaseIds(statements, phase, selection, few, { after, through }, query.limit + 1 - ids.length));
+    const limit = query.limit + 1 - ids.length;
+    ids.push(...phaseIds(statements, phase, selection, few, { after, through }, limit, records));
     if (ids.length > query.limit) break;
-    if (through !== null) return { ids, reached: through.id };
+    if (through !== null) return { ids, reached: through.id, ...(records !== null && { records }) };
   }
-  return { ids, reached: null };
+  return { ids, reached: null, ...(records !== null && { records }) };
 }
 
 /** True for the order by id, where the id of any run is a cursor. */
@@ -208,18 +228,25 @@ function positionOf(statements: Statements, phases: readonly Phase[], cursor: nu
 function fewSources(
   statements: Statements,
   query: RunCountsQuery,
-  { sources, counted }: RunSelection,
+  selection: RunSelection,
   most: number,
 ): readonly Source[] | null {
-  if (sources !== null && counted !== null) return storedCount(statements, counted) <= most ? sources : null;
-  const own = sources ?? rangeSources(query);
+  const { counted } = selection;
+  const range = rangeSources(query);
+  const isFew = counted === null || storedCount(statements, counted) <= most;
+  if (!isFew && range === null) return null;
+  const { sources } = selection;
+  if (sources !== null && counted !== null) return isFew ? sources : null;
+  const own = sources ?? range;
   return own === null || findMore(statements, own, most) ? null : own;
 }
 
 function storedCount(statements: Statements, { flows, states }: NonNullable<RunSelection["counted"]>): number {
-  const sql = `SELECT coalesce(sum(count), 0) FROM counts WHERE kind = ${COUNT_KIND.runs}
-    AND flow_id IN (SELECT value FROM json_each(?)) AND state_type IN (SELECT value FROM json_each(?))`;
-  return statements.raw<[number]>(sql).get(JSON.stringify(flows), JSON.stringify(states))?.[0] ?? 0;
+  const ofFlows = flows === null ? "" : "AND flow_id IN (SELECT value FROM json_each(?))";
+  const sql = `SELECT coalesce(sum(count), 0) FROM counts WHERE kind = ${COUNT_KIND.runs} ${ofFlows}
+    AND state_type IN (SELECT value FROM json_each(?))`;
+  const values = flows === null ? [] : [JSON.stringify(flows)];
+  return statements.raw<[number]>(sql).get(...values, JSON.stringify(states))?.[0] ?? 0;
 }
 
 /** Whether the index reads find more runs. */
@@ -268,11 +295,12 @@ function phaseIds(
   few: readonly Source[] | null,
   piece: Piece,
   limit: number,
+  records: Records | null,
 ): number[] {
   const conditions = selection.conditions.copy();
   if (phase.only !== "TRUE") conditions.add(phase.only);
   if (few === null && phase.sources === ALL && selection.sources === null && selection.timed && !selection.searched)
-    return timedIds(statements, phase, selection, within(conditions, phase, piece), piece.after, limit);
+    return timedIds(statements, phase, selection, within(conditions, phase, piece), piece.after, limit, records);
   // SQLite reads the index that the text names. PostgreSQL would follow the order and filter, so it finds the rows first.
   const findsFirst = few !== null && statements.database.kind === "postgres";
   const reads = sourcesFor(phase, selection, few).map(({ from, where, id = "r.id" }) => {
@@ -283,10 +311,27 @@ function phaseIds(
       : `${rows} ORDER BY ${orderOf(phase, id)} LIMIT ?`;
     return { sql, values: [...where.values, ...wanted.values, limit] };
   });
-  return readFirst<[number, SqlValue]>(statements, reads, { order: orderOf(phase, "1", "2"), limit })
+  return readIds(statements, reads, phase, limit, records);
+}
+
+type IdAndKey = [id: number, key: SqlValue];
+
+/** The first ids of these reads of ids and keys. With `records`, the records of these runs are read too and added there. */
+function readIds(statements: Statements, reads: readonly Read[], phase: Phase, limit: number, records: Records | null): number[] {
+  const first = { order: orderOf(phase, "1", "2"), limit };
+  const found = records === null ? readFirst<IdAndKey>(statements, reads, first) : readRecords(statements, reads, first, records);
+  return found
     .sort(inOrder(phase))
     .slice(0, limit)
     .map(([id]) => id);
+}
+
+function readRecords(statements: Statements, reads: readonly Read[], first: First, records: Records): IdAndKey[] {
+  const rows = readFirst<[SqlValue, ...RunRecordRow]>(statements, reads, { ...first, widened: withRecords });
+  return rows.map(([key, ...record]) => {
+    records.set(record[0], record);
+    return [record[0], key];
+  });
 }
 
 /** The order of a phase, by these columns. */
@@ -297,7 +342,7 @@ function orderOf({ key, descending }: Phase, id: string, keyColumn = key): strin
 
 function inOrder(phase: Phase) {
   const sign = phase.descending ? -1 : 1;
-  return (a: [number, SqlValue], b: [number, SqlValue]) => sign * (compareKeys(a[1], b[1]) || a[0] - b[0]);
+  return (a: IdAndKey, b: IdAndKey) => sign * (compareKeys(a[1], b[1]) || a[0] - b[0]);
 }
 
 /** By id with bounds on the start: reads only the stretches that contain such runs. */
@@ -308,12 +353,14 @@ function timedIds(
   conditions: Conditions,
   after: Position,
   limit: number,
+  records: Records | null,
 ): number[] {
   const ids: number[] = [];
-  const sql = `SELECT r.id FROM runs r NOT INDEXED WHERE r.id BETWEEN ? AND ? AND ${conditions.sql}
+  const sql = `SELECT r.id, NULL FROM runs r NOT INDEXED WHERE r.id BETWEEN ? AND ? AND ${conditions.sql}
     ORDER BY r.id ${phase.descending ? "DESC" : "ASC"} LIMIT ?`;
   for (const [first, last] of runStretches(statements, bounds, after?.id ?? null, phase.descending)) {
-    for (const [id] of statements.raw<[number]>(sql).all(first, last, ...conditions.values, limit - ids.length)) ids.push(id);
+    const left = limit - ids.length;
+    ids.push(...readIds(statements, [{ sql, values: [first, last, ...conditions.values, left] }], phase, left, records));
     if (ids.length >= limit) break;
   }
   return ids;
