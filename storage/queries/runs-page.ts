@@ -25,6 +25,8 @@ import { runStretches } from "./stretch-walk.ts";
 
 /** At most this many matches are read and sorted. */
 const COLLECTED_MAX = 4_000;
+/** The same for the order by id with bounds on the start, where the stretches that have such runs are known. */
+const TIMED_COLLECTED_MAX = 1_000;
 /** Index reads that one statement counts. */
 const COUNTED_TOGETHER = 32;
 
@@ -181,7 +183,8 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
   const phases = SORTS[query.sort];
   const start = cursor === null ? { phase: 0, key: null } : positionOf(statements, phases, cursor);
   if (start === null) return { ids, reached: null };
-  const few = isById(phases) && selection.sources !== null ? null : fewSources(statements, query, selection, collectedMax);
+  const most = isById(phases) ? Math.min(TIMED_COLLECTED_MAX, collectedMax) : collectedMax;
+  const few = isById(phases) && selection.sources !== null ? null : fewSources(statements, query, selection, most);
   for (const [index, phase] of phases.entries()) {
     if (index < start.phase) continue;
     const after = index === start.phase && cursor !== null ? { key: start.key, id: cursor } : null;
