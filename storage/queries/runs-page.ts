@@ -183,8 +183,9 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
   const phases = SORTS[query.sort];
   const start = cursor === null ? { phase: 0, key: null } : positionOf(statements, phases, cursor);
   if (start === null) return { ids, reached: null };
-  const most = isById(phases) ? Math.min(TIMED_COLLECTED_MAX, collectedMax) : collectedMax;
-  const few = isById(phases) && selection.sources !== null ? null : fewSources(statements, query, selection, most);
+  const few = isById(phases)
+    ? fewOf(statements, selection.sources === null ? rangeSources(query) : null, Math.min(TIMED_COLLECTED_MAX, collectedMax))
+    : fewSources(statements, query, selection, collectedMax);
   for (const [index, phase] of phases.entries()) {
     if (index < start.phase) continue;
     const after = index === start.phase && cursor !== null ? { key: start.key, id: cursor } : null;
@@ -234,14 +235,18 @@ function fewSources(
   selection: RunSelection,
   most: number,
 ): readonly Source[] | null {
-  const { counted } = selection;
   const range = rangeSources(query);
-  const isFew = counted === null || storedCount(statements, counted) <= most;
-  if (!isFew && range === null) return null;
-  const { sources } = selection;
-  if (sources !== null && counted !== null) return isFew ? sources : null;
-  const own = sources ?? range;
-  return own === null || findMore(statements, own, most) ? null : own;
+  if (selection.counted !== null) {
+    const isFew = storedCount(statements, selection.counted) <= most;
+    if (!isFew && range === null) return null;
+    if (selection.sources !== null) return isFew ? selection.sources : null;
+  }
+  return fewOf(statements, selection.sources ?? range, most);
+}
+
+/** These index reads, if they find few runs. */
+function fewOf(statements: Statements, sources: readonly Source[] | null, most: number): readonly Source[] | null {
+  return sources === null || findMore(statements, sources, most) ? null : sources;
 }
 
 function storedCount(statements: Statements, { flows, states }: NonNullable<RunSelection["counted"]>): number {
