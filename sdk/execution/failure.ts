@@ -146,10 +146,17 @@ function isNamed(error: unknown, name: string): boolean {
 /** The record of any thrown value, including values that are not an Error, and errors that throw when they are read. */
 export function describeFailure(error: unknown): FailureRecord {
   const exception = (readable(() => nameOf(error)) ?? "").slice(0, EXCEPTION_CHARS_MAX) || "Error";
-  const text = readable(() => textOf(error)) ?? "the error cannot be shown, because it throws when it is read";
+  const text = readable(() => textOf(error)) ?? UNREADABLE;
   const message = text === "" ? exception : `${exception}: ${text}`;
   const traceback = readable(() => (error instanceof Error ? withoutOwnFrames(stackWithCauses(error)) : message)) ?? message;
   return { message: message.slice(0, MESSAGE_CHARS_MAX), exception, traceback: traceback.slice(0, TRACEBACK_CHARS_MAX) };
+}
+
+const UNREADABLE = "the error cannot be shown, because it throws when it is read";
+
+/** The thrown value, or an Error in place of a proxy that does not even say whether it is an Error, such as a revoked one. */
+export function readableError(thrown: unknown): unknown {
+  return readable(() => thrown instanceof Error) === undefined ? new Error(UNREADABLE) : thrown;
 }
 
 /** What is read of a thrown value, undefined when reading throws, as a proxy or a getter may. */

@@ -13,7 +13,7 @@ import { follow, untilAborted } from "./abortable.ts";
 import { type ActiveRun, callInScope, Gate, type Scope } from "./active-run.ts";
 import { parentsOf, rememberOrigin, resolveArguments } from "./arguments.ts";
 import { logFailedAttempt } from "./attempt-log.ts";
-import { describeFailure, isPaused, TimedOut } from "./failure.ts";
+import { describeFailure, isPaused, readableError, TimedOut } from "./failure.ts";
 import { readResult, writeResult } from "./result-cache.ts";
 import { writeLog } from "./run-log.ts";
 import { TaskRun } from "./task-run.ts";
@@ -275,7 +275,8 @@ class TaskExecution {
         this.#times.push(times);
         this.move("Running", attempt === 1 ? "Running" : "Retrying");
         return await this.#attempt(values);
-      } catch (error) {
+      } catch (thrown) {
+        const error = readableError(thrown);
         delay = signal.aborted ? null : retryDelayOf(this.#definition.options, attempt, error);
         if (delay === null) throw error;
         if (times !== null) times[1] = this.#run.clock.nowUs();

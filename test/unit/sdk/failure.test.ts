@@ -45,6 +45,24 @@ t.test("an error that throws when it is read is described by its other parts", a
   t.equal(describeFailure(proxy).message, `Error: ${unread}`);
 });
 
+t.test("a task that throws a proxy which does not say what it is fails like another", async (t) => {
+  const revoked = task("revoked", { retries: 1 }, async () => {
+    const { proxy, revoke } = Proxy.revocable(new Error("text"), {});
+    revoke();
+    throw proxy;
+  });
+  const { state, taskRuns, logs } = await runFlow(flow("throws", async () => await revoked()));
+  const message = /^Error: the error cannot be shown/;
+  t.match(
+    [state, taskRuns[0]?.states.at(-1)],
+    [
+      { type: "Failed", message },
+      { type: "Failed", message },
+    ],
+  );
+  t.equal(logs.filter((line) => line.message.startsWith("attempt 2 of 2 failed: Error: the error")).length, 1);
+});
+
 t.test("a task that throws such an error is called again", async (t) => {
   let calls = 0;
   const odd = task("odd", { retries: 1 }, async () => {
