@@ -8,8 +8,10 @@ import { Connection } from "#storage/postgres/connection";
 const INSTALLED = "/usr/lib/postgresql";
 const PORT = 5432;
 const USER = "postgres";
+/** In a folder that the PATH of root may lack, after `su` for example. */
+const RUNUSER = "/usr/sbin/runuser";
 /** The server refuses to run as root. */
-const AS_OWNER = process.getuid?.() === 0 ? ["runuser", "-u", USER, "--"] : [];
+const AS_OWNER = process.getuid?.() === 0 ? [existsSync(RUNUSER) ? RUNUSER : "runuser", "-u", USER, "--"] : [];
 
 /** The folder of the server's programs; null when PostgreSQL is not installed. */
 export function postgresPrograms(): string | null {
