@@ -143,7 +143,7 @@ export function runsPage(statements: Statements, args: RunsArguments, options: R
 const SELECT_RUNS = SELECT_RUN.replace("FROM runs r JOIN", "FROM json_each(?) j CROSS JOIN runs r ON r.id = j.value CROSS JOIN");
 
 /** Rows of these runs, in the same order. */
-function rowsOf(statements: Statements, ids: readonly number[], known?: Records): Iterable<RunRecordRow> {
+function rowsOf(statements: Statements, ids: readonly number[], known?: Records | null): Iterable<RunRecordRow> {
   const rows = ids.map((id) => known?.get(id)).filter((row) => row !== undefined);
   if (rows.length === ids.length) return rows;
   // SQLite keeps the order of the list.
@@ -171,7 +171,7 @@ export interface Found {
   ids: number[];
   /** The last run that a search scanned before it stopped; null if it reached the end. */
   reached: number | null;
-  records?: Records;
+  records?: Records | null;
 }
 
 function runIds(statements: Statements, query: RunsQuery, cursor: number | null, options: RunsPageOptions): Found {
@@ -183,8 +183,9 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
   const phases = SORTS[query.sort];
   const start = cursor === null ? { phase: 0, key: null } : positionOf(statements, phases, cursor);
   if (start === null) return { ids, reached: null };
+  const most = readsStretches(selection) ? Math.min(TIMED_COLLECTED_MAX, collectedMax) : collectedMax;
   const few = isById(phases)
-    ? fewOf(statements, selection.sources === null ? rangeSources(query) : null, Math.min(TIMED_COLLECTED_MAX, collectedMax))
+    ? fewOf(statements, selection.sources === null ? rangeSources(query) : null, most)
     : fewSources(statements, query, selection, collectedMax);
   for (const [index, phase] of phases.entries()) {
     if (index < start.phase) continue;
@@ -193,14 +194,19 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
     const limit = query.limit + 1 - ids.length;
     ids.push(...phaseIds(statements, phase, selection, few, { after, through }, limit, records));
     if (ids.length > query.limit) break;
-    if (through !== null) return { ids, reached: through.id, ...(records !== null && { records }) };
+    if (through !== null) return { ids, reached: through.id, records };
   }
-  return { ids, reached: null, ...(records !== null && { records }) };
+  return { ids, reached: null, records };
 }
 
 /** True for the order by id, where the id of any run is a cursor. */
 function isById(phases: readonly Phase[]): boolean {
   return phases.every((phase) => phase.key === null && phase.only === "TRUE");
+}
+
+/** Whether an order by id without other sources reads only the stretches of ids that have runs within the bounds. */
+function readsStretches({ timed, searched }: RunSelection): boolean {
+  return timed && !searched;
 }
 
 /** The position where a search has scanned enough runs of the phase after `after`; null when fewer runs are left. */
@@ -307,7 +313,7 @@ function phaseIds(
 ): number[] {
   const conditions = selection.conditions.copy();
   if (phase.only !== "TRUE") conditions.add(phase.only);
-  if (few === null && phase.sources === ALL && selection.sources === null && selection.timed && !selection.searched)
+  if (few === null && phase.sources === ALL && selection.sources === null && readsStretches(selection))
     return timedIds(statements, phase, selection, within(conditions, phase, piece), piece.after, limit, records);
   // SQLite reads the index that the text names. PostgreSQL would follow the order and filter, so it finds the rows first.
   const findsFirst = few !== null && statements.database.kind === "postgres";
